@@ -1,0 +1,1 @@
+"""Robot dynamic parameter identification: from a log of joint positions and torques to a model."""

@@ -1,0 +1,1 @@
+"""Robots: descriptions, and the tree of joints, links and drives that they become."""

@@ -1,0 +1,82 @@
+"""Joints: how a moving link hangs on its parent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from ident.arrays import Array, frozen
+from ident.errors import ModelError
+from ident.model import rotation
+
+JointKind = Literal["revolute", "continuous", "prismatic"]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Joint:
+    """A one-degree-of-freedom joint between a parent frame a and its link frame b.
+
+    ``R_ab(q) = R0 · rot(axis, q)`` and ``p_a_ab = p0`` for a turning joint; for a sliding one
+    ``R_ab = R0`` and ``p_a_ab = p0 + R0 axis q``. A mimic joint moves by
+    ``multiplier · q[coordinate] + offset``; an ordinary one by ``q[coordinate]`` itself.
+
+    Attributes
+    ----------
+    R0, p0 : (3, 3), (3,) m
+        Placement of the link frame in the parent link frame at zero.
+    axis : (3,)
+        Unit vector in the link frame.
+    coordinate : int
+        Index of the joint coordinate that moves this joint.
+    mimics : str
+        Name of the joint whose coordinate this one follows; empty for an ordinary joint.
+    lower, upper, velocity, effort : float
+        Limits in rad or m, rad/s or m/s, N·m or N; infinite where none is given.
+    """
+
+    name: str
+    kind: JointKind
+    R0: Array
+    p0: Array
+    axis: Array
+    coordinate: int = 0
+    mimics: str = ""
+    multiplier: float = 1.0
+    offset: float = 0.0
+    lower: float = -np.inf
+    upper: float = np.inf
+    velocity: float = np.inf
+    effort: float = np.inf
+
+    def __post_init__(self) -> None:
+        """Check and lock the arrays; make the axis a unit vector."""
+        where = f"joint '{self.name}'"
+        R0 = frozen(rotation.cleaned(self.R0), (3, 3), where=f"{where} rotation")
+        if np.abs(R0 @ R0.T - np.eye(3)).max() > 1e-9 or np.linalg.det(R0) < 0:
+            raise ModelError(f"{where} rotation", "not a rotation matrix")
+        axis = frozen(self.axis, (3,), where=f"{where} axis")
+        length = float(np.linalg.norm(axis))
+        if length < 1e-9:
+            raise ModelError(f"{where} axis", "length zero", expected="a direction")
+        if self.lower > self.upper:
+            raise ModelError(
+                f"{where} limits", f"lower {self.lower:g} above upper {self.upper:g}"
+            )
+        object.__setattr__(self, "R0", R0)
+        object.__setattr__(self, "p0", frozen(self.p0, (3,), where=f"{where} origin"))
+        unit = rotation.cleaned(axis / length)
+        object.__setattr__(self, "axis", frozen(unit, (3,), where=where))
+
+    @property
+    def turns(self) -> bool:
+        """Whether the coordinate is an angle."""
+        return self.kind != "prismatic"
+
+    def placement(self, coordinate: float) -> tuple[Array, Array]:
+        """``R_ab`` (3, 3) and ``p_a_ab`` (3,) at one value of the joint coordinate."""
+        q = self.multiplier * coordinate + self.offset
+        if self.turns:
+            return self.R0 @ rotation.about(self.axis, q), np.asarray(self.p0)
+        return np.asarray(self.R0), self.p0 + self.R0 @ self.axis * q

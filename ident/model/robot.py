@@ -1,0 +1,254 @@
+"""Robot: a tree of moving links with its gravity, limits and drives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ident.arrays import Array, digest, frozen, locked
+from ident.conventions import GRAVITY, inertial_names
+from ident.errors import Finding, ModelError
+from ident.model import inertia
+from ident.model.drives import Drives
+from ident.model.joints import Joint
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Part:
+    """One link of the description, as it sits in the moving link that carries it.
+
+    Attributes
+    ----------
+    R_ab, p_a_ab : (3, 3), (3,) m
+        Placement of the part's own frame b in the moving link's frame a.
+    pi : (10,)
+        Inertial parameters in the part's own frame; zero where the description has none.
+    """
+
+    link: str
+    R_ab: Array
+    p_a_ab: Array
+    pi: Array
+
+    def __post_init__(self) -> None:
+        """Check and lock the arrays."""
+        for name, shape in (("R_ab", (3, 3)), ("p_a_ab", (3,)), ("pi", (10,))):
+            where = f"link '{self.link}' {name}"
+            object.__setattr__(self, name, frozen(getattr(self, name), shape, where=where))
+
+    @cached_property
+    def pi_carrier(self) -> Array:
+        """Inertial parameters (10,) in the frame of the moving link."""
+        return locked(inertia.transformed(self.pi, self.R_ab, self.p_a_ab))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Link:
+    """A moving link: its joint, its parent and everything rigidly fixed to it.
+
+    Attributes
+    ----------
+    parent : int
+        Index of the moving link that carries the joint; −1 for the base.
+    parts : tuple of Part
+        The link of the description itself, then every link fixed to it.
+    pi : (10,)
+        Inertial parameters of all parts together, in the link frame.
+    """
+
+    name: str
+    joint: Joint
+    parent: int
+    parts: tuple[Part, ...]
+    pi: Array
+
+    def __post_init__(self) -> None:
+        """Check and lock the parameters."""
+        object.__setattr__(self, "pi", frozen(self.pi, (10,), where=f"link '{self.name}'"))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Robot:
+    """A tree of revolute, continuous and prismatic joints on a fixed base.
+
+    Attributes
+    ----------
+    links : tuple of Link
+        Moving links, parents before children.
+    base : Part, and base_parts : tuple of Part
+        The root link of the description, and all links fixed to the ground, itself first.
+    gravity : (3,) m/s²
+        In the base frame.
+    home : (n,)
+        A safe resting configuration.
+    acceleration, jerk : (n,)
+        Limits that a URDF cannot say; infinite where none is given.
+    log_names : tuple of str
+        What this robot's logs call its joints; the joint names unless the description says more.
+    description : str
+        The URDF text that the robot was read from, else empty; exports patch it.
+    """
+
+    name: str
+    links: tuple[Link, ...]
+    base_parts: tuple[Part, ...]
+    drives: Drives
+    gravity: Array = field(default_factory=lambda: np.array(GRAVITY))
+    home: Array = field(default_factory=lambda: np.zeros(0))
+    acceleration: Array = field(default_factory=lambda: np.zeros(0))
+    jerk: Array = field(default_factory=lambda: np.zeros(0))
+    log_names: tuple[str, ...] = ()
+    title: str = ""
+    description: str = field(default="", repr=False)
+    notes: tuple[Finding, ...] = field(default=(), repr=False)
+
+    def __post_init__(self) -> None:
+        """Check that the tree is a tree, fill defaults and lock the arrays."""
+        if not self.links:
+            raise ModelError(self.name, "no moving joint", expected="at least one")
+        for i, link in enumerate(self.links):
+            if not -1 <= link.parent < i:
+                raise ModelError(f"{self.name}: link '{link.name}'", "comes before its parent")
+        n = self.n
+        where = f"robot '{self.name}'"
+        if len(self.drives.gear_ratio) != n:
+            found = f"{len(self.drives.gear_ratio)} drives"
+            raise ModelError(where, found, expected=f"{n}, one per joint")
+        object.__setattr__(self, "gravity", frozen(self.gravity, (3,), where=f"{where} gravity"))
+        for name, default in (("home", 0.0), ("acceleration", np.inf), ("jerk", np.inf)):
+            given = getattr(self, name)
+            filled = given if np.size(given) else np.full(n, default)
+            array = frozen(filled, (n,), where=f"{where} {name}", finite=False)
+            object.__setattr__(self, name, array)
+        names = self.log_names or self.joints
+        if len(names) != n:
+            raise ModelError(f"{where} log_names", f"{len(names)} names", expected=str(n))
+        object.__setattr__(self, "log_names", tuple(names))
+
+    @cached_property
+    def joints(self) -> tuple[str, ...]:
+        """Names of the joint coordinates, in order; mimic joints have none of their own."""
+        return tuple(joint.name for joint in self._own_joints)
+
+    @property
+    def n(self) -> int:
+        """Number of joint coordinates."""
+        return len(self.joints)
+
+    @cached_property
+    def turns(self) -> tuple[bool, ...]:
+        """Per coordinate, whether it is an angle."""
+        return tuple(joint.turns for joint in self._own_joints)
+
+    @cached_property
+    def position(self) -> Array:
+        """Position limits (n, 2) in rad or m."""
+        return locked(np.array([[j.lower, j.upper] for j in self._own_joints]))
+
+    @cached_property
+    def velocity(self) -> Array:
+        """Velocity limits (n,) in rad/s or m/s."""
+        return locked(np.array([j.velocity for j in self._own_joints]))
+
+    @cached_property
+    def effort(self) -> Array:
+        """Effort limits (n,) in N·m or N."""
+        return locked(np.array([j.effort for j in self._own_joints]))
+
+    @cached_property
+    def pi(self) -> Array:
+        """Inertial parameters (10·links,) of the description, link by link."""
+        return locked(np.concatenate([link.pi for link in self.links]))
+
+    @cached_property
+    def inertial_names(self) -> tuple[str, ...]:
+        """Names of ``pi``."""
+        return inertial_names(len(self.links))
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of geometry, gravity and inertias: equal for equal rigid-body models."""
+        return digest([self.kinematic_digest, self.pi])
+
+    @cached_property
+    def kinematic_digest(self) -> str:
+        """SHA-256 of what the regressor depends on: tree, placements, axes, gravity."""
+        parts: list[str | np.ndarray] = [self.gravity]
+        for link in self.links:
+            j = link.joint
+            parts += [f"{j.turns} {j.coordinate} {j.multiplier!r} {j.offset!r} {link.parent}"]
+            parts += [j.R0, j.p0, j.axis]
+        return digest(parts)
+
+    @cached_property
+    def findings(self) -> tuple[Finding, ...]:
+        """What is suspect in the description: impossible or missing inertias, and its notes."""
+        parts = [part for link in self.links for part in link.parts]
+        return (*self.notes, *_inertia_findings(self.name, parts), *self._massless())
+
+    def with_gravity(self, gravity: ArrayLike) -> Robot:
+        """The same robot in another gravity (3,) m/s², in the base frame."""
+        return replace(self, gravity=np.asarray(gravity, dtype=np.float64))
+
+    def with_pi(self, pi: ArrayLike) -> Robot:
+        """The same robot with other inertial parameters (10·links,)."""
+        rows = frozen(pi, (10 * len(self.links),), where="pi").reshape(-1, 10)
+        links = tuple(replace(link, pi=row) for link, row in zip(self.links, rows, strict=True))
+        return replace(self, links=links)
+
+    def descendants(self, link: int) -> tuple[int, ...]:
+        """Indices of the moving links carried by ``link``, itself first."""
+        carried = [link]
+        carried += [i for i in range(link + 1, len(self.links)) if self.links[i].parent in carried]
+        return tuple(carried)
+
+    def forward(self, q: ArrayLike) -> tuple[Array, Array]:
+        """Placement of every moving link in the base frame: R (links, 3, 3), p (links, 3) m."""
+        q = frozen(q, (self.n,), where="q")
+        R, p = np.empty((len(self.links), 3, 3)), np.empty((len(self.links), 3))
+        for i, link in enumerate(self.links):
+            R_pl, p_pl = link.joint.placement(q[link.joint.coordinate])
+            R_0p, p_0p = (R[link.parent], p[link.parent]) if link.parent >= 0 else (np.eye(3), 0.0)
+            R[i], p[i] = R_0p @ R_pl, p_0p + R_0p @ p_pl
+        return R, p
+
+    @cached_property
+    def _own_joints(self) -> tuple[Joint, ...]:
+        own = [link.joint for link in self.links if not link.joint.mimics]
+        return tuple(sorted(own, key=lambda joint: joint.coordinate))
+
+    def _massless(self) -> list[Finding]:
+        return [
+            Finding(
+                name="massless_link",
+                severity="info",
+                where=f"{self.name}: link '{link.name}'",
+                found="no mass in the description",
+                remedy="its inertial parameters start from zero",
+            )
+            for link in self.links
+            if link.pi[0] == 0.0
+        ]
+
+
+def _inertia_findings(robot: str, parts: Iterable[Part]) -> list[Finding]:
+    findings = []
+    for part in parts:
+        violation = inertia.triangle_violation(part.pi)
+        # Published tensors carry four digits or more; a smaller violation is rounding.
+        if violation > 1e-4 * np.trace(inertia.tensor(part.pi[4:])) or part.pi[0] < 0.0:
+            findings.append(
+                Finding(
+                    name="nonphysical_inertia",
+                    severity="warning",
+                    where=f"{robot}: link '{part.link}'",
+                    found="no body has this mass and inertia: the principal moments break the "
+                    f"triangle inequality by {violation:.2e} kg·m²",
+                    remedy="the nearest possible tensor is used as the prior",
+                )
+            )
+    return findings

@@ -1,0 +1,203 @@
+"""Read URDF with the standard library's parser.
+
+Visuals, collisions and tags that we do not know are passed over here and kept in the robot's
+``description``, so that an export patches the user's own file.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+
+from ident.arrays import Array
+from ident.errors import Finding, ModelError
+from ident.model import inertia, rotation
+from ident.model.joints import Joint, JointKind
+from ident.model.robot import Robot
+from ident.model.tree import Edge, assemble
+
+_KINDS: dict[str, JointKind] = {
+    "revolute": "revolute",
+    "continuous": "continuous",
+    "prismatic": "prismatic",
+    "fixed": "revolute",  # a fixed joint is lumped; its motion is never looked at
+}
+_SIX = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+
+
+def read_urdf(path: Path) -> Robot:
+    """Robot of a URDF file.
+
+    Raises
+    ------
+    ModelError
+        The file cannot be read, is not URDF, or describes something that is not a tree of
+        revolute, continuous, prismatic and fixed joints.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as e:
+        raise ModelError(str(path), f"cannot be read: {e}", expected="a URDF file") from e
+    return parse_urdf(text, where=str(path))
+
+
+def parse_urdf(text: str, *, where: str = "URDF") -> Robot:
+    """Robot of a URDF text; see ``read_urdf``."""
+    try:
+        # The declaration may name an encoding that the decoded text no longer has.
+        root = ElementTree.fromstring(text.encode("utf-8"), _utf8_parser())
+    except ElementTree.ParseError as e:
+        raise ModelError(where, f"not XML: {e}", expected="a URDF file") from e
+    if root.tag != "robot":
+        remedy = "convert xacro to URDF first" if "xacro" in root.tag else ""
+        raise ModelError(
+            where, f"root element <{root.tag}>", expected="<robot>", remedy=remedy
+        )
+    notes: list[Finding] = []
+    inertials = _inertials(root, where, notes)
+    edges = [_edge(element, where) for element in root.findall("joint")]
+    names = [edge.joint.name for edge in edges]
+    if repeated := {name for name in names if names.count(name) > 1}:
+        raise ModelError(where, f"two joints named '{min(repeated)}'", expected="unique names")
+    return assemble(
+        root.get("name") or "robot", inertials, edges, where=where, description=text, notes=notes
+    )
+
+
+def _utf8_parser() -> ElementTree.XMLParser:
+    return ElementTree.XMLParser(encoding="utf-8")
+
+
+def _inertials(
+    root: ElementTree.Element, where: str, notes: list[Finding]
+) -> dict[str, Array]:
+    inertials: dict[str, Array] = {}
+    for link in root.findall("link"):
+        name = _name(link, where)
+        if name in inertials:
+            raise ModelError(where, f"two links named '{name}'", expected="unique names")
+        inertials[name] = _pi(link, f"{where}: link '{name}'", notes)
+    if not inertials:
+        raise ModelError(where, "no <link>", expected="links and joints")
+    return inertials
+
+
+def _pi(link: ElementTree.Element, where: str, notes: list[Finding]) -> Array:
+    """Parameters in the link frame; ``<inertial>`` gives them about the COM in its own axes."""
+    element = link.find("inertial")
+    if element is None:
+        return np.zeros(10)
+    mass = element.find("mass")
+    if mass is None:
+        raise ModelError(f"{where} <inertial>", "no <mass>", expected="a mass in kg")
+    R, com = _origin(element, where)
+    about_com = element.find("inertia")
+    if about_com is None:
+        notes.append(
+            Finding(
+                name="no_tensor",
+                severity="info",
+                where=where,
+                found="mass without <inertia>",
+                remedy="taken as a point mass at its centre",
+            )
+        )
+        six = [0.0] * 6
+    else:
+        six = [_number(about_com, key, where, default="0") for key in _SIX]
+    return inertia.pi_from_com(
+        _number(mass, "value", where), com, R @ inertia.tensor(six) @ R.T
+    )
+
+
+def _edge(element: ElementTree.Element, where: str) -> Edge:
+    name = _name(element, where)
+    where = f"{where}: joint '{name}'"
+    kind = element.get("type", "")
+    if kind not in _KINDS:
+        expected = "revolute, continuous, prismatic or fixed"
+        raise ModelError(where, f"type '{kind}'", expected=expected)
+    parent, child = (_link_of(element, tag, where) for tag in ("parent", "child"))
+    R0, p0 = _origin(element, where)
+    axis = element.find("axis")
+    mimic = element.find("mimic")
+    limits = {} if kind == "fixed" else _limits(element.find("limit"), kind, where)
+    joint = Joint(
+        name=name,
+        kind=_KINDS[kind],
+        R0=R0,
+        p0=p0,
+        axis=np.array([1.0, 0.0, 0.0]) if axis is None else _triple(axis, "xyz", where),
+        mimics="" if mimic is None else mimic.get("joint", ""),
+        multiplier=1.0 if mimic is None else _number(mimic, "multiplier", where, default="1"),
+        offset=0.0 if mimic is None else _number(mimic, "offset", where, default="0"),
+        **limits,
+    )
+    return Edge(parent=parent, child=child, joint=joint, fixed=kind == "fixed")
+
+
+def _limits(element: ElementTree.Element | None, kind: str, where: str) -> dict[str, float]:
+    """Limits of a joint; a missing one is no limit, and a continuous joint has no ends."""
+    if element is None:
+        return {}
+    given = {key: _number(element, key, where) for key in element.keys() & _LIMIT_KEYS}
+    if kind == "continuous":
+        given.pop("lower", None)
+        given.pop("upper", None)
+    return given
+
+
+_LIMIT_KEYS = {"lower", "upper", "velocity", "effort"}
+
+
+def _origin(element: ElementTree.Element, where: str) -> tuple[Array, Array]:
+    origin = element.find("origin")
+    if origin is None:
+        return np.eye(3), np.zeros(3)
+    roll, pitch, yaw = _triple(origin, "rpy", where)
+    return rotation.from_rpy(roll, pitch, yaw), _triple(origin, "xyz", where)
+
+
+def _triple(element: ElementTree.Element, key: str, where: str) -> Array:
+    text = element.get(key, "0 0 0")
+    numbers = [_float(word, f"{where} <{element.tag} {key}>") for word in text.split()]
+    if len(numbers) != 3:
+        raise ModelError(
+            f"{where} <{element.tag} {key}>", f"{len(numbers)} numbers in '{text}'", expected="3"
+        )
+    return np.array(numbers)
+
+
+def _number(
+    element: ElementTree.Element, key: str, where: str, default: str | None = None
+) -> float:
+    text = element.get(key, default)
+    if text is None:
+        raise ModelError(f"{where} <{element.tag}>", f"no '{key}'", expected="a number")
+    return _float(text, f"{where} <{element.tag} {key}>")
+
+
+def _float(text: str, where: str) -> float:
+    try:
+        value = float(text)
+    except ValueError as e:
+        raise ModelError(where, f"'{text}'", expected="a number") from e
+    if not np.isfinite(value):
+        raise ModelError(where, f"'{text}'", expected="a finite number")
+    return value
+
+
+def _name(element: ElementTree.Element, where: str) -> str:
+    name = element.get("name")
+    if not name:
+        raise ModelError(where, f"<{element.tag}> without a name", expected="name=\"…\"")
+    return name
+
+
+def _link_of(element: ElementTree.Element, tag: str, where: str) -> str:
+    found = element.find(tag)
+    if found is None or not found.get("link"):
+        raise ModelError(where, f"no <{tag} link=…>", expected="a parent and a child")
+    return str(found.get("link"))
