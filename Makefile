@@ -43,12 +43,9 @@ excite: need-ROBOT .venv/.runtime ## design an excitation trajectory for ROBOT, 
 export: need-ROBOT .venv/.runtime ## export an identified model (ROBOT=run folder) to OUT
 	@$(IDENT) export $(ROBOT) $(if $(OUT),-o $(OUT)) $(ARGS)
 
-notebooks: .venv/.dev ## execute the notebooks into runs/notebooks
-	@mkdir -p runs/notebooks
-	@set -e; for notebook in notebooks/*.py; do \
-	  .venv/bin/jupytext --quiet --to ipynb --execute \
-	    --output "runs/notebooks/$$(basename "$$notebook" .py).ipynb" "$$notebook"; \
-	done
+notebooks: .venv/.dev ## execute the notebooks, each into an .ipynb beside it
+	@.venv/bin/jupytext --quiet --to ipynb --set-kernel python3 notebooks/*.py
+	@.venv/bin/jupyter-execute --inplace notebooks/*.ipynb
 
 sample-logs: .venv/.dev ## simulate the sample logs in data/logs again
 	@$(IDENT) simulate-samples $(ARGS)
