@@ -121,7 +121,6 @@ def _edge(element: ElementTree.Element, where: str) -> Edge:
         raise ModelError(where, f"type '{kind}'", expected=expected)
     parent, child = (_link_of(element, tag, where) for tag in ("parent", "child"))
     R0, p0 = _origin(element, where)
-    axis = element.find("axis")
     mimic = element.find("mimic")
     limits = {} if kind == "fixed" else _limits(element.find("limit"), kind, where)
     joint = Joint(
@@ -129,7 +128,7 @@ def _edge(element: ElementTree.Element, where: str) -> Edge:
         kind=_KINDS[kind],
         R0=R0,
         p0=p0,
-        axis=np.array([1.0, 0.0, 0.0]) if axis is None else _triple(axis, "xyz", where),
+        axis=_axis(element.find("axis"), kind, where),
         mimics="" if mimic is None else mimic.get("joint", ""),
         multiplier=1.0 if mimic is None else _number(mimic, "multiplier", where, default="1"),
         offset=0.0 if mimic is None else _number(mimic, "offset", where, default="0"),
@@ -138,11 +137,18 @@ def _edge(element: ElementTree.Element, where: str) -> Edge:
     return Edge(parent=parent, child=child, joint=joint, fixed=kind == "fixed")
 
 
+def _axis(element: ElementTree.Element | None, kind: str, where: str) -> Array:
+    """Axis of a joint; URDF's default is x. A fixed joint may say anything."""
+    if element is None or kind == "fixed":
+        return np.array([1.0, 0.0, 0.0])
+    return _triple(element, "xyz", where)
+
+
 def _limits(element: ElementTree.Element | None, kind: str, where: str) -> dict[str, float]:
     """Limits of a joint; a missing one is no limit, and a continuous joint has no ends."""
     if element is None:
         return {}
-    given = {key: _number(element, key, where) for key in element.keys() & _LIMIT_KEYS}
+    given = {key: _number(element, key, where) for key in _LIMIT_KEYS & set(element.keys())}
     if kind == "continuous":
         given.pop("lower", None)
         given.pop("upper", None)

@@ -1,0 +1,65 @@
+"""Regressor: the rigid-body columns of a robot, ready to evaluate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ident import __version__
+from ident.arrays import Array, digest, frozen, locked
+from ident.cache import cached
+from ident.model.robot import Robot
+from ident.regressor.newton_euler import derive_program
+from ident.regressor.numpy_ import Runner
+from ident.regressor.program import Program
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Regressor:
+    """``tau = Y(q, dq, ddq)·pi`` of one robot in its gravity.
+
+    Calling it returns the stacked matrix (N·n, 10·links), row ``k·n + j`` for sample k, joint j.
+    """
+
+    robot: Robot
+    program: Program
+
+    def __call__(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
+        """Stacked regressor (N·n, 10·links) at states (N, n); one state (n,) gives (n, …)."""
+        Y = self.by_joint(*(np.atleast_2d(np.asarray(x, dtype=np.float64)) for x in (q, dq, ddq)))
+        return np.ascontiguousarray(Y.transpose(2, 0, 1)).reshape(-1, Y.shape[1])
+
+    def by_joint(self, q: Array, dq: Array, ddq: Array) -> Array:
+        """Regressor as (n, 10·links, N): joint, column, sample; the layout that reductions use."""
+        n = self.robot.n
+        shape = (len(np.atleast_2d(q)), n)
+        states = [frozen(x, shape, where=name) for name, x in (("q", q), ("dq", dq), ("ddq", ddq))]
+        out = np.empty((n, 10 * len(self.robot.links), shape[0]))
+        self._run(np.ascontiguousarray(np.hstack(states).T), out)
+        return out
+
+    def inverse_dynamics(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
+        """Rigid torque (N, n) of the robot's own inertial parameters."""
+        return (self(q, dq, ddq) @ self.robot.pi).reshape(-1, self.robot.n)
+
+    @cached_property
+    def _run(self) -> Runner:
+        return Runner(self.program)
+
+
+def derive(robot: Robot) -> Regressor:
+    """Derive the regressor of ``robot``, or load it from the cache."""
+    key = digest(["newton-euler", __version__, robot.kinematic_digest])[:32]
+    program = cached(
+        f"regressor-{key}.json", lambda: derive_program(robot), Program.dumps, Program.loads
+    )
+    return Regressor(robot=robot, program=program)
+
+
+def gravity_only(regressor: Regressor, q: ArrayLike) -> Array:
+    """Gravity torque g(q) (N, n) of the robot's own parameters: ``tau`` at rest."""
+    q = np.atleast_2d(np.asarray(q, dtype=np.float64))
+    return locked(regressor.inverse_dynamics(q, np.zeros_like(q), np.zeros_like(q)))
