@@ -1,0 +1,1 @@
+"""Least squares on streams: blocks become small triangular factors, factors become answers."""

@@ -1,0 +1,158 @@
+"""Solve least squares from triangular factors: ordinary and weighted by joint."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ident.arrays import Array, frozen, locked
+from ident.errors import UnidentifiableError
+from ident.leastsquares.factor import Factors, residual_norms
+
+# Singular values of the column-scaled factor below this, relative to the largest, are no data: the
+# factor carries about 13 digits, and torque is never good to more than 6.
+_NO_DATA = 1e-9
+_REWEIGHTINGS = 20
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Solution:
+    """A least-squares estimate with its covariance.
+
+    Attributes
+    ----------
+    theta : (p,)
+        Estimate; directions that the data do not show keep the prior.
+    sigma : (n,)
+        Standard deviation of the residual of each joint, N·m.
+    factor : (p + 1, p + 1)
+        Triangular factor of all rows, in units of sigma.
+    unseen : (p, k)
+        Orthonormal basis, in scaled columns, of what the data do not show.
+    scale : (p,)
+        Norm of each column of the factor, one where it is zero.
+    """
+
+    theta: Array
+    sigma: Array
+    factor: Array
+    unseen: Array
+    scale: Array
+
+    def __post_init__(self) -> None:
+        """Check and lock the arrays."""
+        p = len(self.theta)
+        shapes = {
+            "theta": (p,),
+            "sigma": (None,),
+            "factor": (p + 1, p + 1),
+            "unseen": (p, None),
+            "scale": (p,),
+        }
+        for name, shape in shapes.items():
+            object.__setattr__(self, name, frozen(getattr(self, name), shape, where=name))
+
+    @cached_property
+    def covariance(self) -> Array:
+        """Covariance (p, p) of ``theta`` for white residuals; infinite for unseen parameters."""
+        half = _Split.of(self.factor).half
+        covariance = half @ half.T
+        lost = np.linalg.norm(self.unseen, axis=1) > _NO_DATA
+        covariance[lost, :] = covariance[:, lost] = 0.0
+        covariance[lost, lost] = np.inf
+        return locked(covariance)
+
+    @property
+    def rank(self) -> int:
+        """Number of directions that the data show."""
+        return len(self.theta) - self.unseen.shape[1]
+
+
+def solve_ols(factors: Factors, prior: Array) -> Solution:
+    """Ordinary least squares: all joints weigh the same."""
+    whole = factors.merged()
+    factor = whole.weighted(np.ones(whole.joints))
+    theta = _Split.of(factor).solve(factor, prior)
+    pooled = np.linalg.norm(residual_norms(whole, theta)) / np.sqrt(
+        max(whole.rows.sum() - len(theta), 1.0)
+    )
+    return _solution(whole, np.full(whole.joints, pooled), prior)
+
+
+def solve_wls(factors: Factors, prior: Array) -> Solution:
+    """Least squares with each joint weighed by its own residual, iterated to rest.
+
+    Residual variances use the degrees of freedom that each joint really lends: rows less the trace
+    of its share of the hat matrix.
+
+    Raises
+    ------
+    UnidentifiableError
+        Fewer rows than parameters.
+    """
+    whole = factors.merged()
+    if whole.rows.sum() <= whole.parameters:
+        raise UnidentifiableError(
+            "fit",
+            f"{int(whole.rows.sum())} usable rows for {whole.parameters} parameters",
+            expected="many more rows than parameters",
+            remedy="use a longer log, or check what the filter and masks left",
+        )
+    sigma = np.ones(whole.joints)
+    for _ in range(_REWEIGHTINGS):
+        factor = whole.weighted(1.0 / sigma)
+        split = _Split.of(factor)
+        theta = split.solve(factor, prior)
+        dof = np.maximum(whole.rows[0] - _leverage(whole, split, sigma), 1.0)
+        fresh = residual_norms(whole, theta) / np.sqrt(dof)
+        fresh = np.maximum(fresh, 1e-12 * max(fresh.max(), 1e-300))  # noise-free data stay finite
+        settled = np.abs(fresh / sigma - 1.0).max() < 1e-6
+        sigma = fresh
+        if settled:
+            break
+    return _solution(whole, sigma, prior)
+
+
+@dataclass(frozen=True, eq=False)
+class _Split:
+    """Singular value decomposition of a column-scaled factor, cut where the data end."""
+
+    scale: Array
+    seen: Array
+    unseen: Array
+    half: Array
+    rotated: Array
+
+    @classmethod
+    def of(cls, factor: Array) -> _Split:
+        p = len(factor) - 1
+        scale = np.linalg.norm(factor[:p, :p], axis=0)
+        scale = np.where(scale > 0.0, scale, 1.0)
+        U, s, Vt = np.linalg.svd(factor[:p, :p] / scale)
+        seen = s > _NO_DATA * s[0]
+        # half · halfᵀ is the covariance of the estimate.
+        half = Vt[seen].T / s[seen] / scale[:, None]
+        return cls(scale, seen, Vt[~seen].T, half, U.T[seen])
+
+    def solve(self, factor: Array, prior: Array) -> Array:
+        p = len(prior)
+        return prior + self.half @ (self.rotated @ (factor[:p, p] - factor[:p, :p] @ prior))
+
+
+def _solution(whole: Factors, sigma: Array, prior: Array) -> Solution:
+    factor = whole.weighted(1.0 / sigma)
+    split = _Split.of(factor)
+    theta = split.solve(factor, prior)
+    return Solution(
+        theta=theta, sigma=sigma, factor=factor, unseen=split.unseen, scale=split.scale
+    )
+
+
+def _leverage(whole: Factors, split: _Split, sigma: Array) -> Array:
+    """Parameters that each joint's rows determine: the trace of its part of the hat matrix."""
+    p = whole.parameters
+    return np.array(
+        [np.sum((whole.R[0, j, :, :p] / sigma[j] @ split.half) ** 2) for j in range(whole.joints)]
+    )
