@@ -54,9 +54,9 @@ test: .venv/.dev ## run the tests
 	@$(PYTEST) -n 2 $(ARGS)
 
 lint: .venv/.dev ## check style, format and types
-	@.venv/bin/ruff check
-	@.venv/bin/ruff format --check
-	@.venv/bin/mypy
+	@status=0; for check in "ruff check" "ruff format --check" mypy; do \
+	  .venv/bin/$$check || status=1; \
+	done; exit $$status
 
 check: lint test ## all that a change must pass: lint and test
 
