@@ -1,0 +1,1 @@
+"""From prepared logs to a model: least squares, physical consistency, uncertainty, validation."""

@@ -1,0 +1,200 @@
+"""The physically consistent fit: weighted least squares whose bodies can exist.
+
+Every link's pseudo-inertia must be positive definite, friction and armature nonnegative. The data
+enter as their triangular factor, in units of sigma, so the size of the problem does not depend on
+the length of the log. Each link is measured in its own mass and radius of gyration: a wrist of
+1e-6 kg·m² then weighs as much in the solver's tolerances as a shoulder of 1 kg·m².
+
+References
+----------
+    Wensing, Kim, Slotine (2018), "Linear matrix inequalities for physically consistent inertial
+    parameter identification".
+    Traversaro, Brossette, Escande, Nori (2016), "Identification of fully physical consistent
+    inertial parameters using optimization on manifolds".
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ident.arrays import Array, frozen, locked
+from ident.base.basemap import BaseMap
+from ident.errors import InfeasibleError
+from ident.fit.options import FitOptions
+from ident.model import inertia
+from ident.regressor.columns import Stack
+
+if TYPE_CHECKING:
+    import cvxpy as cp
+
+# A friction guess is a guess: its pull is a hundred times weaker than that of CAD inertias.
+_FRICTION_PRIOR_STD = 10.0
+_ON_BOUND = 1e-6  # of the parameter's own size; interior-point solutions stop this far away
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Prior:
+    """What is believed before the data: values, and the size of each parameter.
+
+    Attributes
+    ----------
+    theta : (p,)
+        Physically possible values.
+    size : (p,)
+        Mass, mass times radius of gyration, its square, for the link's inertial parameters; the
+        guess, or one, for those of drives.
+    std : (p,)
+        Standard deviation in units of ``size``.
+    length : (links,)
+        Radius of gyration about the link origin, m.
+    """
+
+    theta: Array
+    size: Array
+    std: Array
+    length: Array
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PhysicalFit:
+    """A physically consistent estimate and how the solver came by it.
+
+    Attributes
+    ----------
+    theta : (p,)
+        All parameters.
+    min_eigenvalue : float
+        Smallest eigenvalue of all links' pseudo-inertias (SI), recomputed from ``theta``.
+    active : tuple of str
+        Parameters that ended on their bound zero.
+    """
+
+    theta: Array
+    solver: str
+    status: str
+    seconds: float
+    min_eigenvalue: float
+    active: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        """Check and lock the array."""
+        object.__setattr__(self, "theta", frozen(self.theta, (None,), where="theta"))
+
+    @property
+    def consistent(self) -> bool:
+        """Whether every link can exist."""
+        return self.min_eigenvalue > 0.0
+
+
+def prior_of(columns: Stack, options: FitOptions) -> Prior:
+    """Prior from the description: impossible tensors made possible, missing bodies made small."""
+    theta = np.array(columns.guess)
+    size = np.ones_like(theta)
+    std = np.full_like(theta, options.prior_std)
+    links = len(columns.robot.links)
+    pi = theta[columns.inertial].reshape(links, 10)
+    typical = max(float(pi[:, 0].sum()) / links, 1.0)
+    length = np.empty(links)
+    for i, link in enumerate(pi):
+        if link[0] <= 0.0:
+            link[:] = inertia.pi_from_com(0.1 * typical, np.zeros(3), 1e-3 * typical * np.eye(3))
+        elif inertia.smallest_eigenvalue(link) <= 1e-9 * link[0]:
+            link[:] = inertia.nearest_physical(link)
+        length[i] = np.sqrt(np.trace(inertia.pseudo_inertia(link)[:3, :3]) / link[0])
+    theta[columns.inertial] = pi.ravel()
+    mass, by_length = pi[:, :1], mass_powers(length)
+    size[columns.inertial] = (mass * by_length).ravel()
+    drive = ~columns.inertial
+    size[drive] = np.where(theta[drive] > 0.0, theta[drive], 1.0)
+    std[drive & ~columns.which("armature")] = _FRICTION_PRIOR_STD
+    return Prior(theta=locked(theta), size=locked(size), std=locked(std), length=locked(length))
+
+
+def mass_powers(length: Array) -> Array:
+    """(links, 10): 1, length and length² for mass, first moments and tensor."""
+    one = np.ones((len(length), 1))
+    L = length[:, None]
+    return np.hstack([one, np.repeat(L, 3, axis=1), np.repeat(L**2, 6, axis=1)])
+
+
+def fit_physical(
+    factor: Array, base: BaseMap, columns: Stack, prior: Prior, options: FitOptions
+) -> PhysicalFit:
+    """Estimate all parameters under physical consistency.
+
+    Minimises ``‖R P theta − z‖² + ‖(theta − prior) / (size·std)‖²``, with (R, z) the factor.
+
+    Parameters
+    ----------
+    factor : (b + 1, b + 1)
+        Triangular factor of ``[Y[:, kept] | tau]`` in units of sigma.
+
+    Raises
+    ------
+    InfeasibleError
+        No solver reaches an optimal point.
+    """
+    # cvxpy takes most of a second to import; only this fit needs it.
+    import cvxpy as cp
+
+    b = base.rank
+    x = cp.Variable(len(prior.theta))
+    data = factor[:b, :b] @ base.grouping * prior.size
+    misfit = cp.sum_squares(data @ x - factor[:b, b])
+    pull = cp.sum_squares(cp.multiply(1.0 / prior.std, x - prior.theta / prior.size))
+    links = np.flatnonzero(columns.inertial).reshape(-1, 10)
+    bounded = np.array([c.nonnegative for c in columns.columns]) & ~columns.inertial
+    constraints = [_pseudo_inertia(x[link]) >> options.margin * np.eye(4) for link in links]
+    if bounded.any():
+        constraints.append(x[np.flatnonzero(bounded)] >= 0.0)
+    problem = cp.Problem(cp.Minimize(misfit + pull), constraints)
+    start = time.perf_counter()
+    solver = _solve(problem)
+    scaled = np.asarray(x.value)
+    on_bound = bounded & (scaled < _ON_BOUND * np.maximum(1.0, np.abs(scaled).max()))
+    theta = np.where(on_bound, 0.0, scaled * prior.size)
+    return PhysicalFit(
+        theta=theta,
+        solver=solver,
+        status=str(problem.status),
+        seconds=time.perf_counter() - start,
+        min_eigenvalue=min(inertia.smallest_eigenvalue(theta[link]) for link in links),
+        active=tuple(c.name for c, on in zip(columns.columns, on_bound, strict=True) if on),
+    )
+
+
+def _pseudo_inertia(x: cp.Expression) -> cp.Expression:
+    """4×4 pseudo-inertia as a linear map of the ten parameters: symmetric by construction."""
+    import cvxpy as cp
+
+    basis = np.array([inertia.pseudo_inertia(unit).ravel() for unit in np.eye(10)])
+    return cp.reshape(basis.T @ x, (4, 4), order="C")
+
+
+def _solve(problem: cp.Problem) -> str:
+    """Solve to an optimal point: Clarabel, then SCS; the name of the one that did."""
+    import cvxpy as cp
+
+    found = []
+    for solver, settings in ((cp.CLARABEL, {}), (cp.SCS, {"eps": 1e-9, "max_iters": 200_000})):
+        try:
+            with warnings.catch_warnings():
+                # cvxpy warns of inaccurate solutions; the status below decides.
+                warnings.simplefilter("ignore", UserWarning)
+                problem.solve(solver=solver, **settings)
+        except cp.SolverError as e:
+            found.append(f"{solver}: {e}")
+            continue
+        if problem.status == cp.OPTIMAL:
+            return str(solver)
+        found.append(f"{solver}: {problem.status}")
+    raise InfeasibleError(
+        "physical fit",
+        "no solver reached an optimal point (" + "; ".join(found) + ")",
+        remedy="fit with --method wls to see what the data say, and check the log's findings",
+    )

@@ -1,0 +1,83 @@
+"""How late torque is, measured through the model.
+
+A torque that lags by d reads ``tau(t) ≈ Y theta − d·dtau/dt``: the delay of each joint is one more
+column, the negative rate of the predicted torque. Fitted together with all parameters, it takes
+nothing that a parameter could explain.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ident.arrays import Array, Mask, frozen
+from ident.base.basemap import BaseMap
+from ident.fit.rows import Split, rows
+from ident.leastsquares.factor import merge_tree, reduce_rows
+from ident.leastsquares.solve import Solution
+from ident.logs.dataset import Dataset
+from ident.regressor.columns import Stack
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Delay:
+    """Lag of torque behind position per joint, in s, with standard errors (n,)."""
+
+    seconds: Array
+    std: Array
+
+    def __post_init__(self) -> None:
+        """Check and lock the arrays."""
+        for name in ("seconds", "std"):
+            array = frozen(getattr(self, name), (None,), where=f"delay {name}", finite=False)
+            object.__setattr__(self, name, array)
+
+    @property
+    def clear(self) -> Mask:
+        """Joints whose delay is beyond doubt: five standard errors, and half a millisecond."""
+        size = np.abs(self.seconds)
+        return np.asarray((size > 5.0 * self.std) & (size > 5e-4))
+
+
+def estimate_delay(
+    datasets: Sequence[Dataset],
+    columns: Stack,
+    base: BaseMap,
+    solution: Solution,
+    split: Split | None = None,
+) -> Delay:
+    """Delay of each joint, in one pass; infinite standard error where torque never changes."""
+    def pieces() -> Iterator[tuple[int, Array, Array, Mask]]:
+        for dataset in datasets:
+            for piece in rows(dataset, columns, base):
+                if len(piece.t) < 3:
+                    continue
+                predicted = np.einsum("jbm,b->jm", piece.Y, solution.theta)
+                rate = np.gradient(predicted, piece.t, axis=1)
+                valid = piece.valid & split.training(piece.t) if split else piece.valid
+                Y = np.concatenate([piece.Y, -rate[:, None]], axis=1)
+                yield 0, Y, piece.tau, valid
+
+    n, b = columns.robot.n, base.rank
+    whole = reduce_rows(pieces(), n, b + 1).merged()
+    spread = []
+    for j, sigma in enumerate(solution.sigma):
+        R = np.zeros((b + 2, b + n + 1))
+        R[:, [*range(b), b + j, b + n]] = whole.R[0, j] / sigma
+        spread.append(R)
+    factor = merge_tree([np.linalg.qr(R, mode="r") for R in spread])
+    return _read(factor, b, n)
+
+
+def _read(factor: Array, b: int, n: int) -> Delay:
+    """Delays from the factor of ``[Y | delays | tau]``; the last columns come after all others."""
+    R, z = factor[b : b + n, b : b + n], factor[b : b + n, b + n]
+    U, s, Vt = np.linalg.svd(R)
+    if s[0] == 0.0:
+        return Delay(seconds=np.zeros(n), std=np.full(n, np.inf))
+    seen = s > 1e-9 * s[0]
+    half = Vt[seen].T / s[seen]
+    std = np.where(np.linalg.norm(Vt[~seen], axis=0) > 1e-6, np.inf, np.linalg.norm(half, axis=1))
+    return Delay(seconds=half @ (U.T @ z)[seen], std=std)

@@ -1,0 +1,228 @@
+"""Estimate: identified parameters, how sure they are, and what they came from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ident.arrays import Array, frozen, locked
+from ident.base.basemap import BaseMap
+from ident.base.sampled import reduce_stack
+from ident.errors import Finding, LogError
+from ident.fit.consistent import PhysicalFit, Prior, fit_physical, prior_of
+from ident.fit.delay import Delay, estimate_delay
+from ident.fit.options import FitOptions
+from ident.fit.rows import Split, factors_of
+from ident.leastsquares.condition import Condition, condition_numbers
+from ident.leastsquares.solve import Solution, solve_ols, solve_wls
+from ident.logs.dataset import Dataset
+from ident.model.robot import Robot
+from ident.regressor.columns import Stack, stack
+from ident.regressor.friction import friction_terms
+from ident.regressor.rigid import derive
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Estimate:
+    """The result of a fit. It certifies itself: inputs, options, solver, covariance.
+
+    Attributes
+    ----------
+    robot : Robot
+        The description that was fitted, with its CAD values.
+    columns : Stack
+        All parameters that were fitted, in order.
+    base : BaseMap
+        Their minimal set.
+    prior : Prior
+        What was believed beforehand.
+    solution : Solution
+        Least squares in base parameters, with its covariance.
+    physical : PhysicalFit or None
+        The physically consistent estimate; None where least squares alone was asked for.
+    delay : Delay or None
+        Lag of torque behind position that is left in the data.
+    inputs : tuple of str
+        Digests of the logs.
+    """
+
+    robot: Robot
+    options: FitOptions
+    columns: Stack
+    base: BaseMap
+    prior: Prior
+    solution: Solution
+    physical: PhysicalFit | None
+    delay: Delay | None
+    inputs: tuple[str, ...]
+    findings: tuple[Finding, ...] = ()
+
+    @cached_property
+    def theta(self) -> Array:
+        """All parameters (p,): the physical estimate, else CAD moved as little as the data ask."""
+        if self.physical is not None:
+            return self.physical.theta
+        return locked(self.base.expand(self.solution.theta, self.prior.theta))
+
+    @cached_property
+    def beta(self) -> Array:
+        """Base parameters (b,) of ``theta``."""
+        return locked(self.base.reduce(self.theta))
+
+    @cached_property
+    def beta_cad(self) -> Array:
+        """Base parameters (b,) of the description, its friction guess included."""
+        return locked(self.base.reduce(self.columns.guess))
+
+    @cached_property
+    def pi(self) -> Array:
+        """Inertial parameters (10·links,)."""
+        return locked(self.theta[self.columns.inertial])
+
+    @cached_property
+    def std(self) -> Array:
+        """Standard errors (b,) of the base parameters, from least squares."""
+        return locked(np.sqrt(np.diag(self.solution.covariance)))
+
+    @cached_property
+    def condition(self) -> Condition:
+        """Condition numbers of the weighted regressor of the data, in base columns."""
+        b = self.base.rank
+        magnitudes = magnitudes_of(self.base, self.prior)
+        return condition_numbers(self.solution.factor[:b, :b], magnitudes)
+
+    @property
+    def rank_inertial(self) -> int:
+        """Number of base parameters that are inertial."""
+        return int(np.count_nonzero(self.columns.inertial[self.base.kept]))
+
+
+def magnitudes_of(base: BaseMap, prior: Prior) -> Array:
+    """Prior magnitude (b,) of each base parameter: the sizes of its members, root-sum-square."""
+    return np.sqrt((base.grouping**2) @ (prior.size**2))
+
+
+def columns_for(robot: Robot, options: FitOptions, effort_kind: str) -> Stack:
+    """The columns that torque of the given kind can show.
+
+    Raises
+    ------
+    LogError
+        The log holds motor currents, which need torque constants first.
+    """
+    if effort_kind == "motor_current":
+        raise LogError(
+            "effort",
+            "motor currents",
+            expected="torque",
+            remedy="give torque constants in a profile, or convert the log",
+        )
+    return stack(
+        derive(robot),
+        friction=friction_terms(robot, options.friction),
+        armature=effort_kind != "link_torque_sensor",
+    )
+
+
+def estimate(
+    datasets: Sequence[Dataset],
+    robot: Robot,
+    options: FitOptions | None = None,
+    *,
+    split: Split | None = None,
+) -> Estimate:
+    """Fit a model to prepared logs; two passes over the data (fit, delay).
+
+    Parameters
+    ----------
+    split : Split, optional
+        Fit the training part of each log only.
+
+    Raises
+    ------
+    LogError
+        The logs hold different kinds of effort, or one that cannot be fitted.
+    UnidentifiableError
+        Fewer usable rows than parameters.
+    InfeasibleError
+        No solver finds a physically possible estimate.
+    """
+    options = options or FitOptions()
+    kinds = sorted({dataset.recording.facts.effort_kind for dataset in datasets})
+    if len(kinds) != 1:
+        raise LogError(
+            "logs", f"efforts of kind {' and '.join(kinds)}", expected="one kind for one fit"
+        )
+    columns = columns_for(robot, options, kinds[0])
+    base = reduce_stack(columns)
+    prior = prior_of(columns, options)
+    factors = factors_of(datasets, columns, base, split)
+    solve = solve_ols if options.method == "ols" else solve_wls
+    solution = solve(factors, base.reduce(prior.theta))
+    physical = None
+    if options.method == "physical":
+        physical = fit_physical(solution.factor, base, columns, prior, options)
+    delay = estimate_delay(datasets, columns, base, solution, split)
+    return Estimate(
+        robot=robot,
+        options=options,
+        columns=columns,
+        base=base,
+        prior=prior,
+        solution=solution,
+        physical=physical,
+        delay=delay,
+        inputs=tuple(dataset.recording.digest for dataset in datasets),
+        findings=tuple(_findings(columns, base, solution, physical, kinds[0])),
+    )
+
+
+def _findings(
+    columns: Stack,
+    base: BaseMap,
+    solution: Solution,
+    physical: PhysicalFit | None,
+    effort_kind: str,
+) -> list[Finding]:
+    found = []
+    if effort_kind == "link_torque_sensor":
+        found.append(
+            Finding(
+                name="not_seen_by_this_sensor",
+                severity="info",
+                where="effort",
+                found="link torque sensors see neither rotor inertia nor motor friction",
+                remedy="armature is left out; friction is what is left beyond the sensor",
+            )
+        )
+    if unseen := unseen_names(base, solution):
+        found.append(
+            Finding(
+                name="no_data",
+                severity="warning",
+                where="log",
+                found=f"no data for {', '.join(unseen)}",
+                expected="motion that shows every base parameter",
+                remedy="these keep their prior values; excite the joints that did not move",
+            )
+        )
+    for name in physical.active if physical else ():
+        found.append(
+            Finding(
+                name="bound_active",
+                severity="info",
+                where=name,
+                found="least squares asks for a negative value",
+                remedy="held at zero, its physical bound",
+            )
+        )
+    return found
+
+
+def unseen_names(base: BaseMap, solution: Solution) -> tuple[str, ...]:
+    """Base parameters of which the data show nothing, or only a sum with others."""
+    share = np.linalg.norm(solution.unseen, axis=1)
+    return tuple(name for name, s in zip(base.names, share, strict=True) if s > 1e-6)

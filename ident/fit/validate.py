@@ -1,0 +1,197 @@
+"""How well a model predicts torque that it was not fitted to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from ident.arrays import Array, frozen, locked
+from ident.fit.estimate import Estimate
+from ident.fit.rows import Rows, Split, rows
+from ident.logs.dataset import Dataset
+
+Kind = Literal["trajectory", "repeat", "blocks"]
+
+# A held-out state counts as seen in training when every joint's position and velocity lie within
+# this share of its own range; two runs of one trajectory differ by far less, two trajectories by more.
+_NEAR = 0.02
+_SEEN = 0.9
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Score:
+    """Prediction error of one model on stated rows.
+
+    Attributes
+    ----------
+    relative_error : float and (n,)
+        ``100·‖e‖/‖tau‖`` in percent: ``total`` over all joints, ``per_joint``.
+    rms : (n,) N·m
+    r_squared : (n,)
+        Share of the torque's variance that is explained.
+    """
+
+    total: float
+    per_joint: Array
+    rms: Array
+    r_squared: Array
+
+    def __post_init__(self) -> None:
+        """Check and lock the arrays."""
+        for name in ("per_joint", "rms", "r_squared"):
+            array = frozen(getattr(self, name), (None,), where=name, finite=False)
+            object.__setattr__(self, name, array)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Validation:
+    """Scores of the identified model, plain least squares and CAD, on the same rows.
+
+    Attributes
+    ----------
+    kind : str
+        ``trajectory``: a motion that was not trained on; ``repeat``: the same motion again, which
+        measures repeatability; ``blocks``: parts of the training log that were held out.
+    rows : (n,)
+        Rows per joint.
+    cutoff_hz : float
+        Low-pass that torque and prediction both passed.
+    """
+
+    kind: Kind
+    logs: tuple[str, ...]
+    rows: Array
+    cutoff_hz: float
+    identified: Score
+    least_squares: Score
+    cad: Score
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Trace:
+    """Measured and predicted torque (M, n) of part of a log, for figures."""
+
+    t: Array
+    dq: Array
+    measured: Array
+    identified: Array
+    least_squares: Array
+    cad: Array
+    log: str
+
+
+def evaluate(
+    estimate: Estimate,
+    held_out: Sequence[Dataset],
+    *,
+    training: Sequence[Dataset] = (),
+    split: Split | None = None,
+) -> Validation:
+    """Score an estimate on logs it was not fitted to (or, with ``split``, on held-out blocks).
+
+    ``training`` logs serve to tell a repeat from a new motion.
+    """
+    betas = _models(estimate)
+    sums = [_Sums(estimate.robot.n) for _ in betas]
+    for dataset in held_out:
+        for piece in rows(dataset, estimate.columns, estimate.base):
+            use = piece.scored & split.held_out(piece.t) if split else piece.scored
+            for beta, total in zip(betas, sums, strict=True):
+                total.add(piece, beta, use)
+    identified, least_squares, cad = (total.score() for total in sums)
+    kind: Kind = "blocks" if split else "trajectory"
+    if not split and training and is_repeat(held_out, training):
+        kind = "repeat"
+    return Validation(
+        kind=kind,
+        logs=tuple(dataset.recording.name for dataset in held_out),
+        rows=sums[0].rows,
+        cutoff_hz=held_out[0].decimator.cutoff_hz,
+        identified=identified,
+        least_squares=least_squares,
+        cad=cad,
+    )
+
+
+def trace(estimate: Estimate, dataset: Dataset, limit: int = 4000) -> Trace:
+    """Torque of the first ``limit`` decimated rows of a log, measured and predicted."""
+    pieces: list[Rows] = []
+    count = 0
+    for piece in rows(dataset, estimate.columns, estimate.base):
+        pieces.append(piece)
+        count += len(piece.t)
+        if count >= limit:
+            break
+    gathered = [
+        np.concatenate([(beta @ piece.Y).T for piece in pieces])[:limit]
+        for beta in _models(estimate)
+    ]
+    return Trace(
+        t=np.concatenate([piece.t for piece in pieces])[:limit],
+        dq=np.concatenate([piece.dq for piece in pieces])[:limit],
+        measured=np.concatenate([piece.tau.T for piece in pieces])[:limit],
+        identified=gathered[0],
+        least_squares=gathered[1],
+        cad=gathered[2],
+        log=dataset.recording.name,
+    )
+
+
+def is_repeat(held_out: Sequence[Dataset], training: Sequence[Dataset]) -> bool:
+    """Whether nearly all held-out states were already visited in training.
+
+    Compared in position and velocity together, so that a shifted start or another number of periods
+    makes no difference.
+    """
+    from scipy.spatial import cKDTree
+
+    seen, asked = _states(training), _states(held_out)
+    span = np.ptp(np.vstack([seen, asked]), axis=0)
+    still = span < 1e-9
+    scale = np.where(still, 1.0, span)
+    distance, _ = cKDTree(seen / scale).query(asked / scale, p=np.inf)
+    return bool(np.mean(distance < _NEAR) > _SEEN)
+
+
+def _models(estimate: Estimate) -> tuple[Array, Array, Array]:
+    return estimate.beta, estimate.solution.theta, estimate.beta_cad
+
+
+def _states(datasets: Sequence[Dataset]) -> Array:
+    """Decimated states (M, 2n) of several logs."""
+    states = []
+    for dataset in datasets:
+        for block in dataset:
+            here = dataset.decimator.rows(block)
+            states.append(np.hstack([block.q[here], block.dq[here]]))
+    return np.concatenate(states)
+
+
+class _Sums:
+    """Running sums of torque and error per joint."""
+
+    def __init__(self, n: int) -> None:
+        self.rows = np.zeros(n)
+        self._error, self._torque, self._square = np.zeros(n), np.zeros(n), np.zeros(n)
+
+    def add(self, piece: Rows, beta: Array, use: Array) -> None:
+        tau = np.where(use, piece.tau, 0.0)
+        error = np.where(use, piece.tau - beta @ piece.Y, 0.0)
+        self.rows += use.sum(axis=1)
+        self._torque += tau.sum(axis=1)
+        self._square += (tau**2).sum(axis=1)
+        self._error += (error**2).sum(axis=1)
+
+    def score(self) -> Score:
+        count = np.maximum(self.rows, 1.0)
+        variance = self._square - self._torque**2 / count
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return Score(
+                total=float(100.0 * np.sqrt(self._error.sum() / self._square.sum())),
+                per_joint=100.0 * np.sqrt(self._error / self._square),
+                rms=locked(np.sqrt(self._error / count)),
+                r_squared=1.0 - self._error / variance,
+            )
