@@ -1,0 +1,1 @@
+"""Excitation: motions that show the parameters, within the limits of the robot."""
