@@ -14,7 +14,7 @@ import numpy as np
 
 from ident.arrays import Array, Mask, frozen
 from ident.base.basemap import BaseMap
-from ident.fit.rows import Split, rows
+from ident.fit.rows import rows, split_for
 from ident.leastsquares.factor import merge_tree, reduce_rows
 from ident.leastsquares.solve import Solution
 from ident.logs.dataset import Dataset
@@ -46,17 +46,20 @@ def estimate_delay(
     columns: Stack,
     base: BaseMap,
     solution: Solution,
-    split: Split | None = None,
+    *,
+    hold_out: bool = False,
 ) -> Delay:
     """Delay of each joint, in one pass; infinite standard error where torque never changes."""
+
     def pieces() -> Iterator[tuple[int, Array, Array, Mask]]:
         for dataset in datasets:
+            split = split_for(dataset)
             for piece in rows(dataset, columns, base):
                 if len(piece.t) < 3:
                     continue
                 predicted = np.einsum("jbm,b->jm", piece.Y, solution.theta)
                 rate = np.gradient(predicted, piece.t, axis=1)
-                valid = piece.valid & split.training(piece.t) if split else piece.valid
+                valid = piece.valid & split.training(piece.t) if hold_out else piece.valid
                 Y = np.concatenate([piece.Y, -rate[:, None]], axis=1)
                 yield 0, Y, piece.tau, valid
 

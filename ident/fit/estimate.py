@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -15,10 +15,11 @@ from ident.errors import Finding, LogError
 from ident.fit.consistent import PhysicalFit, Prior, fit_physical, prior_of
 from ident.fit.delay import Delay, estimate_delay
 from ident.fit.options import FitOptions
-from ident.fit.rows import Split, factors_of
+from ident.fit.rows import factors_of
 from ident.leastsquares.condition import Condition, condition_numbers
 from ident.leastsquares.solve import Solution, solve_ols, solve_wls
 from ident.logs.dataset import Dataset
+from ident.model.inertia import smallest_eigenvalue
 from ident.model.robot import Robot
 from ident.regressor.columns import Stack, stack
 from ident.regressor.friction import friction_terms
@@ -33,10 +34,10 @@ class Estimate:
     ----------
     robot : Robot
         The description that was fitted, with its CAD values.
-    columns : Stack
-        All parameters that were fitted, in order.
+    effort_kind : str
+        What the logs' torque means; decides which parameters it can show.
     base : BaseMap
-        Their minimal set.
+        The minimal set of the parameters.
     prior : Prior
         What was believed beforehand.
     solution : Solution
@@ -51,7 +52,7 @@ class Estimate:
 
     robot: Robot
     options: FitOptions
-    columns: Stack
+    effort_kind: str
     base: BaseMap
     prior: Prior
     solution: Solution
@@ -59,6 +60,11 @@ class Estimate:
     delay: Delay | None
     inputs: tuple[str, ...]
     findings: tuple[Finding, ...] = ()
+
+    @cached_property
+    def columns(self) -> Stack:
+        """All parameters that were fitted, in order."""
+        return columns_for(self.robot, self.options, self.effort_kind)
 
     @cached_property
     def theta(self) -> Array:
@@ -81,6 +87,22 @@ class Estimate:
     def pi(self) -> Array:
         """Inertial parameters (10·links,)."""
         return locked(self.theta[self.columns.inertial])
+
+    @cached_property
+    def identified(self) -> Robot:
+        """The robot with its identified inertias, armature and friction."""
+        values = {
+            kind: self.theta[self.columns.which(kind)]
+            for kind in ("armature", "viscous", "coulomb")
+            if self.columns.which(kind).any()
+        }
+        robot = self.robot.with_pi(self.pi)
+        return replace(robot, drives=replace(robot.drives, **values))
+
+    @cached_property
+    def min_eigenvalue(self) -> float:
+        """Smallest eigenvalue of all links' pseudo-inertias (SI); negative: a body cannot exist."""
+        return min(smallest_eigenvalue(link) for link in self.pi.reshape(-1, 10))
 
     @cached_property
     def std(self) -> Array:
@@ -132,14 +154,14 @@ def estimate(
     robot: Robot,
     options: FitOptions | None = None,
     *,
-    split: Split | None = None,
+    hold_out: bool = False,
 ) -> Estimate:
     """Fit a model to prepared logs; two passes over the data (fit, delay).
 
     Parameters
     ----------
-    split : Split, optional
-        Fit the training part of each log only.
+    hold_out : bool
+        Fit the training part of each log only; the rest is for ``evaluate(…, hold_out=True)``.
 
     Raises
     ------
@@ -159,24 +181,24 @@ def estimate(
     columns = columns_for(robot, options, kinds[0])
     base = reduce_stack(columns)
     prior = prior_of(columns, options)
-    factors = factors_of(datasets, columns, base, split)
+    factors = factors_of(datasets, columns, base, hold_out=hold_out)
     solve = solve_ols if options.method == "ols" else solve_wls
     solution = solve(factors, base.reduce(prior.theta))
     physical = None
     if options.method == "physical":
         physical = fit_physical(solution.factor, base, columns, prior, options)
-    delay = estimate_delay(datasets, columns, base, solution, split)
+    delay = estimate_delay(datasets, columns, base, solution, hold_out=hold_out)
     return Estimate(
         robot=robot,
         options=options,
-        columns=columns,
+        effort_kind=kinds[0],
         base=base,
         prior=prior,
         solution=solution,
         physical=physical,
         delay=delay,
         inputs=tuple(dataset.recording.digest for dataset in datasets),
-        findings=tuple(_findings(columns, base, solution, physical, kinds[0])),
+        findings=tuple(_findings(columns, base, solution, physical, delay, kinds[0])),
     )
 
 
@@ -185,6 +207,7 @@ def _findings(
     base: BaseMap,
     solution: Solution,
     physical: PhysicalFit | None,
+    delay: Delay,
     effort_kind: str,
 ) -> list[Finding]:
     found = []
@@ -209,6 +232,7 @@ def _findings(
                 remedy="these keep their prior values; excite the joints that did not move",
             )
         )
+    found += _delay_findings(columns.robot, delay)
     for name in physical.active if physical else ():
         found.append(
             Finding(
@@ -220,6 +244,23 @@ def _findings(
             )
         )
     return found
+
+
+def _delay_findings(robot: Robot, delay: Delay) -> list[Finding]:
+    return [
+        Finding(
+            name="torque_delay",
+            severity="warning",
+            where=f"joint '{joint}'",
+            found=f"torque lags position by {1e3 * d:.1f} ± {1e3 * s:.1f} ms",
+            expected="none",
+            remedy="friction that the model lacks can look alike; give --delay-ms if it is real",
+        )
+        for joint, d, s, clear in zip(
+            robot.joints, delay.seconds, delay.std, delay.clear, strict=True
+        )
+        if clear
+    ]
 
 
 def unseen_names(base: BaseMap, solution: Solution) -> tuple[str, ...]:

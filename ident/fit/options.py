@@ -26,12 +26,9 @@ class FitOptions:
         that makes the physical estimate unique. CAD models are wrong by 5-50 %.
     margin : float
         Smallest eigenvalue that each link's pseudo-inertia must keep, in the link's own units.
-    synchronise : bool
-        Whether a clear delay between torque and position is corrected.
     """
 
     method: Method = "physical"
     friction: tuple[str, ...] = DEFAULT
     prior_std: float = 0.5
     margin: float = 1e-4
-    synchronise: bool = True

@@ -72,8 +72,8 @@ class Split:
 
 def split_for(dataset: Dataset) -> Split:
     """Split of a log: blocks of at least 2 s and four guards, sixty at most."""
-    guard = dataset.settling_s
-    length = max(2.0, 4.0 * guard, dataset.duration_s / 60.0)
+    guard = dataset.filtering.trim_s
+    length = max(2.0, 4.0 * guard, dataset.rows / dataset.rate_hz / 60.0)
     return Split(length_s=length, guard_s=guard)
 
 
@@ -88,24 +88,28 @@ def rows(dataset: Dataset, columns: Stack, base: BaseMap) -> Iterator[Rows]:
             dq=block.dq[decimate.rows(block)],
             Y=decimate(Y, block),
             tau=decimate(block.tau.T, block),
-            valid=decimate.mask(block.valid, block).T,
-            scored=decimate.mask(block.scored, block).T,
+            valid=decimate.valid(block).T,
+            scored=decimate.scored(block).T,
             segment=block.segment,
         )
 
 
 def factors_of(
-    datasets: Iterable[Dataset], columns: Stack, base: BaseMap, split: Split | None = None
+    datasets: Iterable[Dataset], columns: Stack, base: BaseMap, *, hold_out: bool = False
 ) -> Factors:
-    """Factors of the training rows of several logs, grouped by block of time."""
+    """Factors of the rows of several logs, grouped by block of time.
+
+    With ``hold_out``, of the training part of each log only; see ``Split``.
+    """
+
     def pieces() -> Iterator[tuple[int, Array, Array, Mask]]:
         first = 0
         for dataset in datasets:
-            cut = split or split_for(dataset)
+            split = split_for(dataset)
             last = first
             for piece in rows(dataset, columns, base):
-                valid = piece.valid & split.training(piece.t) if split else piece.valid
-                group = first + cut.group(piece.t).astype(int)
+                valid = piece.valid & split.training(piece.t) if hold_out else piece.valid
+                group = first + split.group(piece.t).astype(int)
                 for g in np.unique(group):
                     here = group == g
                     last = max(last, int(g) + 1)

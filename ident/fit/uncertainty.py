@@ -1,4 +1,4 @@
-"""What may be said of each parameter: value, interval, and a label that keeps comparisons honest."""
+"""What may be said of each parameter: value, interval, and a label that keeps it honest."""
 
 from __future__ import annotations
 
@@ -47,8 +47,7 @@ def parameter_table(estimate: Estimate) -> tuple[Parameter, ...]:
     """All rows: standard parameters, armature, friction; then base parameters."""
     base_rows = base_parameters(estimate)
     own = {
-        estimate.base.columns[k]: row
-        for k, row in zip(estimate.base.kept, base_rows, strict=True)
+        estimate.base.columns[k]: row for k, row in zip(estimate.base.kept, base_rows, strict=True)
     }
     rows = [
         _standard(estimate, i, column, own.get(column.name))

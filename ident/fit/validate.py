@@ -10,13 +10,13 @@ import numpy as np
 
 from ident.arrays import Array, frozen, locked
 from ident.fit.estimate import Estimate
-from ident.fit.rows import Rows, Split, rows
+from ident.fit.rows import Rows, rows, split_for
 from ident.logs.dataset import Dataset
 
 Kind = Literal["trajectory", "repeat", "blocks"]
 
 # A held-out state counts as seen in training when every joint's position and velocity lie within
-# this share of its own range; two runs of one trajectory differ by far less, two trajectories by more.
+# this share of its own range; two runs of one trajectory differ by less, two trajectories by more.
 _NEAR = 0.02
 _SEEN = 0.9
 
@@ -88,28 +88,29 @@ def evaluate(
     held_out: Sequence[Dataset],
     *,
     training: Sequence[Dataset] = (),
-    split: Split | None = None,
+    hold_out: bool = False,
 ) -> Validation:
-    """Score an estimate on logs it was not fitted to (or, with ``split``, on held-out blocks).
+    """Score an estimate on logs it was not fitted to, or with ``hold_out`` on their kept blocks.
 
     ``training`` logs serve to tell a repeat from a new motion.
     """
     betas = _models(estimate)
     sums = [_Sums(estimate.robot.n) for _ in betas]
     for dataset in held_out:
+        split = split_for(dataset)
         for piece in rows(dataset, estimate.columns, estimate.base):
-            use = piece.scored & split.held_out(piece.t) if split else piece.scored
+            use = piece.scored & split.held_out(piece.t) if hold_out else piece.scored
             for beta, total in zip(betas, sums, strict=True):
                 total.add(piece, beta, use)
     identified, least_squares, cad = (total.score() for total in sums)
-    kind: Kind = "blocks" if split else "trajectory"
-    if not split and training and is_repeat(held_out, training):
+    kind: Kind = "blocks" if hold_out else "trajectory"
+    if not hold_out and training and is_repeat(held_out, training):
         kind = "repeat"
     return Validation(
         kind=kind,
         logs=tuple(dataset.recording.name for dataset in held_out),
         rows=sums[0].rows,
-        cutoff_hz=held_out[0].decimator.cutoff_hz,
+        cutoff_hz=held_out[0].filtering.decimation_hz,
         identified=identified,
         least_squares=least_squares,
         cad=cad,

@@ -1,0 +1,187 @@
+"""Save and load values as JSON: versioned, exact, never pickled.
+
+A value is a frozen dataclass of numbers, texts, arrays, tuples and other such values. It is written
+field by field under the name of its class, and read back through the same constructor, so that
+every check of the class runs again. Floats keep all their digits.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import fields, is_dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ident.cache import write_whole
+from ident.errors import IdentError, ModelError, UsageError
+from ident.model.registry import load_robot as load_described
+from ident.model.robot import Robot
+
+SCHEMA = 1
+_MANIFEST = "manifest.json"
+
+
+def save(value: Any, path: Path) -> None:
+    """Write a value whole, or not at all."""
+    write_whole(path, dumps(value).encode())
+
+
+def dumps(value: Any) -> str:
+    """A value as JSON text."""
+    return json.dumps({"schema": SCHEMA, **_encode(value)}, indent=1, allow_nan=False)
+
+
+def load(path: Path) -> Any:
+    """Read a value that ``save`` wrote.
+
+    Raises
+    ------
+    ModelError
+        The file cannot be read, is damaged, or was written by a newer version.
+    """
+    try:
+        facts = json.loads(path.read_text(encoding="utf-8"))
+        schema = facts.pop("schema")
+    except (OSError, ValueError, KeyError, AttributeError) as e:
+        raise ModelError(str(path), f"cannot be read: {e}", expected="a saved value") from e
+    if schema > SCHEMA:
+        raise ModelError(
+            str(path), f"schema {schema}", expected=f"{SCHEMA} at most", remedy="update ident"
+        )
+    try:
+        return _decode(facts)
+    except IdentError:
+        raise
+    except (KeyError, TypeError, ValueError) as e:
+        raise ModelError(str(path), f"damaged: {e!r}", expected="a saved value") from e
+
+
+def load_robot(reference: str | Path) -> Robot:
+    """Robot of a registry name, a URDF or TOML file, or a run folder (the identified model).
+
+    Raises
+    ------
+    UsageError
+        No such robot.
+    ModelError
+        Its description cannot be used.
+    """
+    saved = Path(reference) / "estimate.json"
+    if saved.is_file():
+        robot = load(saved).identified
+        assert isinstance(robot, Robot)
+        return robot
+    return load_described(reference)
+
+
+@contextmanager
+def whole_folder(target: Path) -> Iterator[Path]:
+    """A sibling folder to write into; it becomes ``target`` when all is written.
+
+    An earlier run in ``target`` is replaced; any other folder that holds files is left alone.
+
+    Raises
+    ------
+    UsageError
+        The place cannot be written, or holds something that is not a run.
+    """
+    occupied = target.exists() and not target.is_dir()
+    foreign = target.is_dir() and any(target.iterdir()) and not (target / _MANIFEST).is_file()
+    if occupied or foreign:
+        found = "a file" if occupied else f"a folder without {_MANIFEST}"
+        raise UsageError(
+            str(target),
+            found,
+            expected="a new folder or an earlier run",
+            remedy="choose another -o",
+        )
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        fresh = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
+    except OSError as e:
+        raise UsageError(
+            str(target), f"cannot be written: {e.strerror}", remedy="choose another -o"
+        ) from e
+    try:
+        yield fresh
+        fresh.chmod(0o755)
+        _replace(fresh, target)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+
+
+def _replace(fresh: Path, target: Path) -> None:
+    if not target.exists():
+        os.rename(fresh, target)
+        return
+    old = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.old."))
+    os.rename(target, old / "run")
+    os.rename(fresh, target)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _encode(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        kept = {f.name: _encode(getattr(value, f.name)) for f in fields(value) if f.init}
+        return {"kind": type(value).__name__, "value": kept}
+    if isinstance(value, np.ndarray):
+        flat = [_number(x) for x in value.ravel().tolist()]
+        return {"kind": "array", "dtype": value.dtype.str, "shape": value.shape, "value": flat}
+    if isinstance(value, tuple | list):
+        return [_encode(item) for item in value]
+    if isinstance(value, np.generic):
+        return _number(value.item())
+    if isinstance(value, float):
+        return _number(value)
+    if value is None or isinstance(value, str | int | bool):
+        return value
+    raise TypeError(f"{type(value).__name__} cannot be saved")
+
+
+def _number(x: Any) -> Any:
+    """JSON knows no infinity and no NaN: those are words."""
+    return x if not isinstance(x, float) or math.isfinite(x) else {"kind": "float", "value": str(x)}
+
+
+def _decode(facts: Any) -> Any:
+    if isinstance(facts, list):
+        return tuple(_decode(item) for item in facts)
+    if not isinstance(facts, dict):
+        return facts
+    kind, value = facts["kind"], facts["value"]
+    if kind == "float":
+        return float(value)
+    if kind == "array":
+        flat = [_decode(x) for x in value]
+        return np.array(flat, dtype=np.dtype(facts["dtype"])).reshape(facts["shape"])
+    return _classes()[kind](**{name: _decode(item) for name, item in value.items()})
+
+
+@cache
+def _classes() -> dict[str, type]:
+    """Every class that may stand in a file. Imported here, so that ``load_robot`` stays light."""
+    from ident.base.basemap import BaseMap
+    from ident.errors import Finding
+    from ident.fit.consistent import PhysicalFit, Prior
+    from ident.fit.delay import Delay
+    from ident.fit.estimate import Estimate
+    from ident.fit.options import FitOptions
+    from ident.fit.validate import Score, Validation
+    from ident.leastsquares.solve import Solution
+    from ident.logs.dataset import Preparation
+    from ident.model.drives import Drives
+    from ident.model.joints import Joint
+    from ident.model.robot import Link, Part
+
+    kinds = (BaseMap, Delay, Drives, Estimate, Finding, FitOptions, Joint, Link, Part, PhysicalFit)
+    more = (Preparation, Prior, Robot, Score, Solution, Validation)
+    return {cls.__name__: cls for cls in (*kinds, *more)}
