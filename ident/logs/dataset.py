@@ -213,9 +213,9 @@ def prepare(recording: Recording, robot: Robot, preparation: Preparation | None 
         finding.raise_as(LogError)
     filtering = options.resolved(recording.facts, 1.0 / found.period)
     lowpass = decimator(filtering.rate_hz, filtering.decimation_hz)
-    # A row is kept where the decimator's taps reach settled rows only.
-    edges = 2.0 * (filtering.trim_s + lowpass.reach * found.period)
-    clock = read_clock(recording, found, edges + 10.0 * found.period)
+    # What is left between the edges should give a few rows after decimation.
+    shortest = 2.0 * filtering.trim_s + 4.0 * lowpass.factor * found.period
+    clock = read_clock(recording, found, shortest)
     return Dataset(
         recording=recording,
         robot=robot,

@@ -51,7 +51,7 @@ def read_grid(
     if shift.any():
         values["effort"] = _advanced(values["effort"], shift)
     return Grid(
-        t=segment.t0 + np.arange(samples.start, samples.stop) * period,
+        t=segment.t0 + np.arange(samples.start, samples.stop, dtype=np.float64) * period,
         channels={name: x[inside] for name, x in values.items()},
         filled=gone[inside],
     )
@@ -62,7 +62,7 @@ def _aligned(
 ) -> tuple[dict[str, Array], Mask]:
     """Channels on the grid without NaN, and where they had some."""
     margin = FILL_S + _AROUND * period
-    at = np.arange(samples.start, samples.stop) * period
+    at = np.arange(samples.start, samples.stop, dtype=np.float64) * period
     if segment.on_grid:
         rows = round(margin / period)
         start = max(segment.first + samples.start - rows, segment.first)

@@ -58,7 +58,7 @@ class ParquetSource:
     @property
     def rows(self) -> int:
         """Number of rows."""
-        return self._starts[-1]
+        return int(self._starts[-1])
 
     @cached_property
     def metadata(self) -> Mapping[str, str]:
