@@ -1,0 +1,1 @@
+"""Simulation: a plant whose parameters are known, and the log that it would give."""
