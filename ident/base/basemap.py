@@ -55,8 +55,10 @@ class BaseMap:
     @cached_property
     def expressions(self) -> tuple[str, ...]:
         """Each base parameter in the standard ones: ``Izz1 + Iyy2 + 0.18·m3``."""
-        return tuple(_expression(row, self.columns, k)
-                     for k, row in zip(self.kept, self.grouping, strict=True))
+        return tuple(
+            _expression(row, self.columns, int(k))
+            for k, row in zip(self.kept, self.grouping, strict=True)
+        )
 
     @cached_property
     def standing(self) -> dict[str, Standing]:
@@ -85,11 +87,12 @@ class BaseMap:
         """Parameters (p,) that reproduce ``beta`` and are nearest to ``prior`` (Euclidean)."""
         theta = np.asarray(prior, dtype=np.float64)
         gap = np.asarray(beta, dtype=np.float64) - self.reduce(theta)
-        return theta + np.linalg.pinv(self.grouping) @ gap
+        expanded: Array = theta + np.linalg.pinv(self.grouping) @ gap
+        return expanded
 
 
 def _expression(row: Array, columns: Sequence[str], kept: int) -> str:
-    order = [kept, *(i for i in np.flatnonzero(row) if i != kept)]
+    order = [kept, *(int(i) for i in np.flatnonzero(row) if i != kept)]
     text = ""
     for i in order:
         size = abs(row[i])

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ident.arrays import Array, Indices, Mask, frozen, locked
+from ident.errors import LogError
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -40,12 +41,12 @@ class Factors:
     @property
     def parameters(self) -> int:
         """Number of columns p of the regressor."""
-        return self.R.shape[2] - 1
+        return int(self.R.shape[2]) - 1
 
     @property
     def joints(self) -> int:
         """Number of joints."""
-        return self.R.shape[1]
+        return int(self.R.shape[1])
 
     def select(self, groups: Mask | Indices) -> Factors:
         """Factors of some groups of rows; an index may repeat (bootstrap)."""
@@ -53,7 +54,9 @@ class Factors:
 
     def merged(self) -> Factors:
         """One group: all rows together."""
-        joint = [merge_tree([self.R[g, j] for g in range(len(self.R))]) for j in range(self.joints)]
+        if not len(self.R):
+            return Factors(R=np.zeros((1, *self.R.shape[1:])), rows=np.zeros((1, self.joints)))
+        joint = [merge_tree(self.R[:, j]) for j in range(self.joints)]
         return Factors(R=np.array(joint)[None], rows=self.rows.sum(axis=0)[None])
 
     def weighted(self, weights: Array) -> Array:
@@ -78,13 +81,13 @@ def triangular(rows: Array) -> Array:
     return padded
 
 
-def merge_tree(factors: Sequence[Array]) -> Array:
+def merge_tree(factors: Iterable[Array]) -> Array:
     """Factor of all rows behind several factors, merged pairwise."""
     level = list(factors)
     while len(level) > 1:
         pairs = [level[i : i + 2] for i in range(0, len(level), 2)]
         level = [triangular(np.vstack(pair)) if len(pair) == 2 else pair[0] for pair in pairs]
-    return level[0]
+    return np.asarray(level[0])
 
 
 class Reduction:
@@ -110,6 +113,12 @@ class Reduction:
         fresh = np.zeros((self._joints, self._size, self._size))
         held = self._groups.setdefault(group, list(fresh))
         rows = self._rows.setdefault(group, np.zeros(self._joints))
+        if Y.shape[:2] != (self._joints, self._size - 1) or not (
+            Y[:, 0].shape == tau.shape == valid.shape
+        ):
+            found = f"Y {Y.shape}, tau {tau.shape}, valid {valid.shape}"
+            expected = f"Y ({self._joints}, {self._size - 1}, N), tau and valid alike"
+            raise LogError("rows", found, expected=expected)
         for j in range(self._joints):
             keep = valid[j]
             if not keep.any():

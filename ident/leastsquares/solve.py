@@ -14,6 +14,8 @@ from ident.leastsquares.factor import Factors, residual_norms
 # Singular values of the column-scaled factor below this, relative to the largest, are no data: the
 # factor carries about 13 digits, and torque is never good to more than 6.
 _NO_DATA = 1e-9
+# Noise-free data leave rounding: a residual below this, relative to the torque, is taken for this.
+_ROUNDING = 1e-13
 _REWEIGHTINGS = 20
 
 
@@ -67,18 +69,24 @@ class Solution:
     @property
     def rank(self) -> int:
         """Number of directions that the data show."""
-        return len(self.theta) - self.unseen.shape[1]
+        return len(self.theta) - int(self.unseen.shape[1])
 
 
 def solve_ols(factors: Factors, prior: Array) -> Solution:
-    """Ordinary least squares: all joints weigh the same."""
-    whole = factors.merged()
+    """Ordinary least squares: all joints weigh the same.
+
+    Raises
+    ------
+    UnidentifiableError
+        Fewer rows than parameters.
+    """
+    whole = _enough(factors)
     factor = whole.weighted(np.ones(whole.joints))
-    theta = _Split.of(factor).solve(factor, prior)
-    pooled = np.linalg.norm(residual_norms(whole, theta)) / np.sqrt(
-        max(whole.rows.sum() - len(theta), 1.0)
-    )
-    return _solution(whole, np.full(whole.joints, pooled), prior)
+    split = _Split.of(factor)
+    theta = split.solve(factor, prior)
+    dof = whole.rows.sum() - split.half.shape[1]
+    pooled = np.linalg.norm(residual_norms(whole, theta)) / np.sqrt(dof)
+    return _solution(whole, np.full(whole.joints, max(pooled, _smallest(whole))), prior)
 
 
 def solve_wls(factors: Factors, prior: Array) -> Solution:
@@ -92,6 +100,23 @@ def solve_wls(factors: Factors, prior: Array) -> Solution:
     UnidentifiableError
         Fewer rows than parameters.
     """
+    whole = _enough(factors)
+    sigma = np.ones(whole.joints)
+    for _ in range(_REWEIGHTINGS):
+        factor = whole.weighted(1.0 / sigma)
+        split = _Split.of(factor)
+        theta = split.solve(factor, prior)
+        dof = np.maximum(whole.rows[0] - _leverage(whole, split, sigma), 1.0)
+        fresh = np.maximum(residual_norms(whole, theta) / np.sqrt(dof), _smallest(whole))
+        settled = np.abs(fresh / sigma - 1.0).max() < 1e-6
+        sigma = fresh
+        if settled:
+            break
+    return _solution(whole, sigma, prior)
+
+
+def _enough(factors: Factors) -> Factors:
+    """All rows together, if there are enough of them."""
     whole = factors.merged()
     if whole.rows.sum() <= whole.parameters:
         raise UnidentifiableError(
@@ -100,19 +125,13 @@ def solve_wls(factors: Factors, prior: Array) -> Solution:
             expected="many more rows than parameters",
             remedy="use a longer log, or check what the filter and masks left",
         )
-    sigma = np.ones(whole.joints)
-    for _ in range(_REWEIGHTINGS):
-        factor = whole.weighted(1.0 / sigma)
-        split = _Split.of(factor)
-        theta = split.solve(factor, prior)
-        dof = np.maximum(whole.rows[0] - _leverage(whole, split, sigma), 1.0)
-        fresh = residual_norms(whole, theta) / np.sqrt(dof)
-        fresh = np.maximum(fresh, 1e-12 * max(fresh.max(), 1e-300))  # noise-free data stay finite
-        settled = np.abs(fresh / sigma - 1.0).max() < 1e-6
-        sigma = fresh
-        if settled:
-            break
-    return _solution(whole, sigma, prior)
+    return whole
+
+
+def _smallest(whole: Factors) -> float:
+    """Smallest standard deviation (N·m) that the arithmetic can tell from zero."""
+    torque = np.linalg.norm(whole.R[0, :, :, -1]) / np.sqrt(whole.rows.sum())
+    return _ROUNDING * float(torque or 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,9 +164,7 @@ def _solution(whole: Factors, sigma: Array, prior: Array) -> Solution:
     factor = whole.weighted(1.0 / sigma)
     split = _Split.of(factor)
     theta = split.solve(factor, prior)
-    return Solution(
-        theta=theta, sigma=sigma, factor=factor, unseen=split.unseen, scale=split.scale
-    )
+    return Solution(theta=theta, sigma=sigma, factor=factor, unseen=split.unseen, scale=split.scale)
 
 
 def _leverage(whole: Factors, split: _Split, sigma: Array) -> Array:

@@ -1,10 +1,11 @@
 """Robots from Denavit-Hartenberg tables, standard (distal) and modified (proximal, Craig).
 
-A modified row i reads ``Rx(α) Tx(a) Rz(θ) Tz(d)``, with ``a, α`` of link i − 1: joint axis i is the z
-axis of frame i. A standard row reads ``Rz(θ) Tz(d) Tx(a) Rx(α)``: frame i sits at the far end of link
-i, off its own joint axis. A standard table is therefore read as a modified one, with ``a, α`` handed
-on to the next row, and the inertias of row i, which the table gives in frame i, are carried by
-``Tx(a) Rx(α)`` into the frame on the joint axis. Link frames of the Robot are always the latter.
+A modified row i reads ``Rx(α) Tx(a) Rz(θ) Tz(d)``, with ``a, α`` of link i − 1: joint axis i is
+the z axis of frame i. A standard row reads ``Rz(θ) Tz(d) Tx(a) Rx(α)``: frame i sits at the far end
+of link i, off its own joint axis. A standard table is therefore read as a modified one, with
+``a, α`` handed on to the next row, and the inertias of row i, which the table gives in frame i, are
+carried by ``Tx(a) Rx(α)`` into the frame on the joint axis. Link frames of the Robot are always the
+latter.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from typing import Literal
 
 import numpy as np
 
-from ident.arrays import Array
+from ident.arrays import Array, frozen
 from ident.errors import ModelError
 from ident.model import inertia, rotation
-from ident.model.joints import Joint, JointKind
+from ident.model.joints import KINDS, Joint, JointKind
 from ident.model.robot import Robot
 from ident.model.tree import Edge, assemble
 
@@ -46,6 +47,23 @@ class DHRow:
     position: tuple[float, float] = (-np.inf, np.inf)
     velocity: float = np.inf
     effort: float = np.inf
+
+    def __post_init__(self) -> None:
+        """Check the kind of joint and the shapes."""
+        where = f"DH row '{self.link}'"
+        if self.type not in KINDS:
+            raise ModelError(f"{where} type", f"'{self.type}'", expected=", ".join(KINDS))
+        for name, shape in _SHAPES.items():
+            finite = name not in {"position", "velocity", "effort"}
+            frozen(getattr(self, name), shape, where=f"{where} {name}", finite=finite)
+
+
+_SHAPES: dict[str, tuple[int, ...]] = {
+    **dict.fromkeys(("a", "alpha", "d", "theta", "mass", "velocity", "effort"), ()),
+    "com": (3,),
+    "inertia_c": (6,),
+    "position": (2,),
+}
 
 
 def robot_of_table(

@@ -43,14 +43,16 @@ def pi_from_com(mass: float, com: ArrayLike, inertia_c: ArrayLike) -> Array:
 def com_of(pi: ArrayLike) -> Array:
     """Centre of mass (3,) in m; the origin for a massless body."""
     pi = np.asarray(pi, dtype=np.float64)
-    return pi[1:4] / pi[0] if pi[0] else np.zeros(3)
+    com: Array = pi[1:4] / pi[0] if pi[0] else np.zeros(3)
+    return com
 
 
 def inertia_c_of(pi: ArrayLike) -> Array:
     """3×3 tensor about the COM, in frame axes; the inverse of ``pi_from_com``."""
     pi = np.asarray(pi, dtype=np.float64)
     c = com_of(pi)
-    return tensor(pi[4:]) - pi[0] * skew(c).T @ skew(c)
+    about_com: Array = tensor(pi[4:]) - pi[0] * skew(c).T @ skew(c)
+    return about_com
 
 
 def transformed(pi: ArrayLike, R_ab: ArrayLike, p_a_ab: ArrayLike) -> Array:

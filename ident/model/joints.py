@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from ident.errors import ModelError
 from ident.model import rotation
 
 JointKind = Literal["revolute", "continuous", "prismatic"]
+KINDS: tuple[JointKind, ...] = get_args(JointKind)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -60,10 +61,10 @@ class Joint:
         length = float(np.linalg.norm(axis))
         if length < 1e-9:
             raise ModelError(f"{where} axis", "length zero", expected="a direction")
+        for name in ("multiplier", "offset"):
+            frozen(getattr(self, name), (), where=f"{where} {name}")
         if self.lower > self.upper:
-            raise ModelError(
-                f"{where} limits", f"lower {self.lower:g} above upper {self.upper:g}"
-            )
+            raise ModelError(f"{where} limits", f"lower {self.lower:g} above upper {self.upper:g}")
         object.__setattr__(self, "R0", R0)
         object.__setattr__(self, "p0", frozen(self.p0, (3,), where=f"{where} origin"))
         unit = rotation.cleaned(axis / length)

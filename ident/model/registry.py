@@ -87,7 +87,8 @@ def load_robot(reference: str | Path) -> Robot:
         Its description cannot be used.
     """
     path = Path(reference)
-    if path.is_dir():
+    # A folder without a description, such as the results of an earlier run, does not hide a name.
+    if (path / "robot.toml").is_file():
         return _from_toml(path / "robot.toml")
     if path.suffix == ".toml":
         return _from_toml(path)
@@ -98,19 +99,19 @@ def load_robot(reference: str | Path) -> Robot:
 
 def robot_names() -> dict[str, tuple[str, tuple[str, ...]]]:
     """Registry names, each with its title and aliases."""
-    return {
-        name: (file.title, tuple(file.aliases)) for name, file in sorted(_registry().items())
-    }
+    return {name: (file.title, tuple(file.aliases)) for name, file in sorted(_registry().items())}
 
 
 def robot_file(reference: str | Path) -> RobotFile | None:
     """The ``robot.toml`` behind a reference, if there is one: aliases, sources, flags."""
     path = Path(reference)
-    if path.is_dir():
+    if (path / "robot.toml").is_file():
         return _parse(path / "robot.toml")
     if path.suffix == ".toml":
         return _parse(path)
-    return None if path.exists() else _parse(_find(str(reference)))
+    if path.suffix in {".urdf", ".xml"} or path.is_file():
+        return None
+    return _parse(_find(str(reference)))
 
 
 def registry_folder() -> Path:
@@ -136,8 +137,10 @@ def _find(name: str) -> Path:
     close = difflib.get_close_matches(name.lower(), known, n=1)
     remedy = f"did you mean '{close[0]}'?" if close else f"known: {', '.join(sorted(known))}"
     raise UsageError(
-        "robot", f"no robot or file named '{name}'",
-        expected="a registry name, a URDF or TOML file, or a run folder", remedy=remedy,
+        "robot",
+        f"no robot or file named '{name}'",
+        expected="a registry name, a URDF or TOML file, or a run folder",
+        remedy=remedy,
     )
 
 
@@ -151,7 +154,8 @@ def _parse(path: Path) -> RobotFile:
     except ValidationError as e:
         first = e.errors()[0]
         key = ".".join(map(str, first["loc"]))
-        raise ModelError(f"{path}: {key}", first["msg"], expected="see data/robots/README.md") from e
+        expected = "what data/robots/README.md describes"
+        raise ModelError(f"{path}: {key}", first["msg"], expected=expected) from e
 
 
 def _from_toml(path: Path) -> Robot:
@@ -186,7 +190,12 @@ def _from_dh(file: RobotFile, path: Path) -> Robot:
     try:
         rows = [DHRow(**row) for row in file.dh.links]
     except TypeError as e:
-        raise ModelError(f"{path}: dh.links", str(e), expected="see data/robots/README.md") from e
+        expected = "the keys that data/robots/README.md describes"
+        found = str(e).removeprefix("DHRow.__init__() ")
+        raise ModelError(f"{path}: dh.links", found, expected=expected) from e
+    except ModelError as e:
+        where = f"{path}: {e.where}"
+        raise ModelError(where, e.found, expected=e.expected, remedy=e.remedy) from None
     return robot_of_table(file.name, file.dh.convention, rows, where=str(path))
 
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from ident.arrays import Array
 
-# Descriptions write π/2 with as few as eleven digits; what is closer than this to 0 or ±1 was meant.
+# Descriptions write π/2 with as few as eleven digits: a smaller sine or cosine was meant as zero.
 _MEANT = 1e-11
 
 
@@ -22,9 +22,10 @@ def to_rpy(R: ArrayLike) -> Array:
     """Roll, pitch, yaw (3,) of a rotation matrix; the inverse of ``from_rpy``."""
     R = np.asarray(R, dtype=np.float64)
     pitch = np.arctan2(-R[2, 0], np.hypot(R[0, 0], R[1, 0]))
-    if np.hypot(R[0, 0], R[1, 0]) < 1e-9:  # gimbal lock: only yaw − roll is defined
-        return np.array([0.0, pitch, np.arctan2(-R[0, 1], R[1, 1])])
-    return np.array([np.arctan2(R[2, 1], R[2, 2]), pitch, np.arctan2(R[1, 0], R[0, 0])])
+    # Near gimbal lock yaw is arbitrary; roll follows from what yaw leaves, so that R is met.
+    yaw = np.arctan2(R[1, 0], R[0, 0])
+    rest = about_z(-yaw) @ R
+    return np.array([np.arctan2(-rest[1, 2], rest[1, 1]), pitch, yaw])
 
 
 def about_x(angle: float) -> Array:
@@ -49,11 +50,17 @@ def about(axis: ArrayLike, angle: float) -> Array:
     """Rotation about a unit axis (Rodrigues)."""
     a = np.asarray(axis, dtype=np.float64)
     S = np.array([[0.0, -a[2], a[1]], [a[2], 0.0, -a[0]], [-a[1], a[0], 0.0]])
-    return np.eye(3) + sin(angle) * S + (1.0 - cos(angle)) * S @ S
+    turned: Array = np.eye(3) + sin(angle) * S + (1.0 - cos(angle)) * S @ S
+    return turned
 
 
 def cleaned(R: ArrayLike) -> Array:
-    """``R`` with entries within 1e-11 of 0 and ±1 made exact."""
+    """Rotation matrix or unit vector with entries within 1e-11 of 0 made exact.
+
+    An entry becomes ±1 only where it is alone in its row: cos(3.7e-6) is 1 to 1e-11 as well, but
+    next to a sine of 3.7e-6 it would make a matrix that does not quite rotate.
+    """
     R = np.asarray(R, dtype=np.float64)
-    nearest = np.round(R)
-    return np.where(np.abs(R - nearest) < _MEANT, nearest, R) + 0.0
+    R = np.where(np.abs(R) < _MEANT, 0.0, R)
+    alone = np.count_nonzero(R, axis=-1, keepdims=True) == 1
+    return np.where(alone & (np.abs(np.abs(R) - 1.0) < _MEANT), np.sign(R), R)

@@ -24,6 +24,8 @@ _KINDS: dict[str, JointKind] = {
     "prismatic": "prismatic",
     "fixed": "revolute",  # a fixed joint is lumped; its motion is never looked at
 }
+# URDF cannot leave a limit out; this and more stands for "none", and is what an export writes.
+NO_LIMIT = 1e30
 _SIX = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
 
 
@@ -37,7 +39,8 @@ def read_urdf(path: Path) -> Robot:
         revolute, continuous, prismatic and fixed joints.
     """
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        # As it is, line ends included: an export gives back every byte that it does not change.
+        text = path.read_bytes().decode("utf-8")
     except (OSError, UnicodeDecodeError) as e:
         raise ModelError(str(path), f"cannot be read: {e}", expected="a URDF file") from e
     return parse_urdf(text, where=str(path))
@@ -49,12 +52,14 @@ def parse_urdf(text: str, *, where: str = "URDF") -> Robot:
         # The declaration may name an encoding that the decoded text no longer has.
         root = ElementTree.fromstring(text.encode("utf-8"), _utf8_parser())
     except ElementTree.ParseError as e:
-        raise ModelError(where, f"not XML: {e}", expected="a URDF file") from e
+        remedy = _EXPAND if "<xacro:" in text else ""
+        raise ModelError(where, f"not XML: {e}", expected="a URDF file", remedy=remedy) from e
+    _drop_namespace(root)
+    if xacro := next((e.tag for e in root.iter() if "/xacro}" in str(e.tag)), None):
+        found = f"<xacro:{xacro.rpartition('}')[2]}>"
+        raise ModelError(where, found, expected="plain URDF", remedy=_EXPAND)
     if root.tag != "robot":
-        remedy = "convert xacro to URDF first" if "xacro" in root.tag else ""
-        raise ModelError(
-            where, f"root element <{root.tag}>", expected="<robot>", remedy=remedy
-        )
+        raise ModelError(where, f"root element <{root.tag}>", expected="<robot>")
     notes: list[Finding] = []
     inertials = _inertials(root, where, notes)
     edges = [_edge(element, where) for element in root.findall("joint")]
@@ -66,13 +71,22 @@ def parse_urdf(text: str, *, where: str = "URDF") -> Robot:
     )
 
 
+_EXPAND = "expand it first: xacro FILE > robot.urdf"
+
+
 def _utf8_parser() -> ElementTree.XMLParser:
     return ElementTree.XMLParser(encoding="utf-8")
 
 
-def _inertials(
-    root: ElementTree.Element, where: str, notes: list[Finding]
-) -> dict[str, Array]:
+def _drop_namespace(root: ElementTree.Element) -> None:
+    """Take the default namespace, which some files declare, off the names of its elements."""
+    namespace, found, _ = root.tag.rpartition("}")
+    if found:
+        for element in root.iter():
+            element.tag = str(element.tag).removeprefix(namespace + found)
+
+
+def _inertials(root: ElementTree.Element, where: str, notes: list[Finding]) -> dict[str, Array]:
     inertials: dict[str, Array] = {}
     for link in root.findall("link"):
         name = _name(link, where)
@@ -107,9 +121,7 @@ def _pi(link: ElementTree.Element, where: str, notes: list[Finding]) -> Array:
         six = [0.0] * 6
     else:
         six = [_number(about_com, key, where, default="0") for key in _SIX]
-    return inertia.pi_from_com(
-        _number(mass, "value", where), com, R @ inertia.tensor(six) @ R.T
-    )
+    return inertia.pi_from_com(_number(mass, "value", where), com, R @ inertia.tensor(six) @ R.T)
 
 
 def _edge(element: ElementTree.Element, where: str) -> Edge:
@@ -123,17 +135,27 @@ def _edge(element: ElementTree.Element, where: str) -> Edge:
     R0, p0 = _origin(element, where)
     mimic = element.find("mimic")
     limits = {} if kind == "fixed" else _limits(element.find("limit"), kind, where)
-    joint = Joint(
-        name=name,
-        kind=_KINDS[kind],
-        R0=R0,
-        p0=p0,
-        axis=_axis(element.find("axis"), kind, where),
-        mimics="" if mimic is None else mimic.get("joint", ""),
-        multiplier=1.0 if mimic is None else _number(mimic, "multiplier", where, default="1"),
-        offset=0.0 if mimic is None else _number(mimic, "offset", where, default="0"),
-        **limits,
-    )
+    try:
+        joint = Joint(
+            name=name,
+            kind=_KINDS[kind],
+            R0=R0,
+            p0=p0,
+            axis=_axis(element.find("axis"), kind, where),
+            mimics="" if mimic is None else _text(mimic, "joint", where),
+            multiplier=1.0 if mimic is None else _number(mimic, "multiplier", where, default="1"),
+            offset=0.0 if mimic is None else _number(mimic, "offset", where, default="0"),
+            lower=limits.get("lower", -np.inf),
+            upper=limits.get("upper", np.inf),
+            velocity=limits.get("velocity", np.inf),
+            effort=limits.get("effort", np.inf),
+        )
+    except ModelError as e:
+        if e.where.startswith(where):
+            raise
+        # The joint knows its own name, not its file.
+        within = where + e.where.removeprefix(f"joint '{name}'")
+        raise ModelError(within, e.found, expected=e.expected, remedy=e.remedy) from None
     return Edge(parent=parent, child=child, joint=joint, fixed=kind == "fixed")
 
 
@@ -148,14 +170,18 @@ def _limits(element: ElementTree.Element | None, kind: str, where: str) -> dict[
     """Limits of a joint; a missing one is no limit, and a continuous joint has no ends."""
     if element is None:
         return {}
-    given = {key: _number(element, key, where) for key in _LIMIT_KEYS & set(element.keys())}
-    if kind == "continuous":
-        given.pop("lower", None)
-        given.pop("upper", None)
-    return given
+    keys = ("velocity", "effort") if kind == "continuous" else _LIMITS
+    given = {key: _limit(element, key, where) for key in keys if element.get(key) is not None}
+    return {key: value for key, value in given.items() if abs(value) < NO_LIMIT}
 
 
-_LIMIT_KEYS = {"lower", "upper", "velocity", "effort"}
+_LIMITS = ("lower", "upper", "velocity", "effort")
+
+
+def _limit(element: ElementTree.Element, key: str, where: str) -> float:
+    """A limit, which may be infinite, unlike any other number."""
+    infinite = _text(element, key, where).strip().lstrip("+-").lower() in {"inf", "infinity"}
+    return np.inf if infinite else _number(element, key, where)
 
 
 def _origin(element: ElementTree.Element, where: str) -> tuple[Array, Array]:
@@ -179,10 +205,14 @@ def _triple(element: ElementTree.Element, key: str, where: str) -> Array:
 def _number(
     element: ElementTree.Element, key: str, where: str, default: str | None = None
 ) -> float:
+    return _float(_text(element, key, where, default), f"{where} <{element.tag} {key}>")
+
+
+def _text(element: ElementTree.Element, key: str, where: str, default: str | None = None) -> str:
     text = element.get(key, default)
     if text is None:
-        raise ModelError(f"{where} <{element.tag}>", f"no '{key}'", expected="a number")
-    return _float(text, f"{where} <{element.tag} {key}>")
+        raise ModelError(f"{where} <{element.tag}>", f"no '{key}'", expected=f'{key}="…"')
+    return text
 
 
 def _float(text: str, where: str) -> float:
@@ -198,7 +228,7 @@ def _float(text: str, where: str) -> float:
 def _name(element: ElementTree.Element, where: str) -> str:
     name = element.get("name")
     if not name:
-        raise ModelError(where, f"<{element.tag}> without a name", expected="name=\"…\"")
+        raise ModelError(where, f"<{element.tag}> without a name", expected='name="…"')
     return name
 
 

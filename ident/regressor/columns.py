@@ -218,9 +218,7 @@ class Stack:
         return np.concatenate([term.evaluate(motion) for term in self.terms], axis=1)
 
 
-def stack(
-    regressor: Regressor, *, friction: Sequence[Term] = (), armature: bool = True
-) -> Stack:
+def stack(regressor: Regressor, *, friction: Sequence[Term] = (), armature: bool = True) -> Stack:
     """Inertial columns, then armature where it is wanted, then friction terms."""
     robot = regressor.robot
     drive: tuple[Term, ...] = (Armature(robot),) if armature else ()

@@ -61,17 +61,20 @@ TERMS: dict[str, type[DriveTerm]] = {"viscous": Viscous, "coulomb": Coulomb, "of
 DEFAULT = ("viscous", "coulomb", "offset")
 
 
-def friction_terms(robot: Robot, names: Iterable[str] = DEFAULT) -> tuple[Term, ...]:
-    """Terms of the given names, in their fixed order.
+def known_terms(names: Iterable[str]) -> tuple[str, ...]:
+    """Names of friction terms, each once, in their fixed order.
 
     Raises
     ------
     UsageError
         An unknown name.
     """
-    wanted = set(names)
+    wanted = {name.strip() for name in names}
     if unknown := sorted(wanted - TERMS.keys()):
-        raise UsageError(
-            "friction", f"unknown term '{unknown[0]}'", expected=", ".join(TERMS)
-        )
-    return tuple(TERMS[name](robot) for name in TERMS if name in wanted)
+        raise UsageError("friction", f"unknown term '{unknown[0]}'", expected=", ".join(TERMS))
+    return tuple(name for name in TERMS if name in wanted)
+
+
+def friction_terms(robot: Robot, names: Iterable[str] = DEFAULT) -> tuple[Term, ...]:
+    """Terms of the given names, in their fixed order; see ``known_terms``."""
+    return tuple(TERMS[name](robot) for name in known_terms(names))

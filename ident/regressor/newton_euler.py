@@ -14,9 +14,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import sympy as sp
 
 from ident.arrays import Array
+from ident.model.inertia import skew
 from ident.model.robot import Link, Robot
 from ident.regressor.program import Program, Tape
 
@@ -78,12 +80,14 @@ def _forward(
     """Motion of a link from that of its parent."""
     joint = link.joint
     gain, offset = _number(joint.multiplier), _number(joint.offset)
-    q, dq, ddq = tape.keep(gain * q + offset), tape.keep(gain * dq), tape.keep(gain * ddq)
+    q, dq, ddq = tape.add(tape.times(gain, q), offset), tape.times(gain, dq), tape.times(gain, ddq)
     axis = _numbers(joint.axis)
-    R0, p0 = [_numbers(row) for row in joint.R0], _numbers(joint.p0)
-    R, p = (_turned(tape, R0, axis, q), p0) if joint.turns else (R0, p0)
-    if not joint.turns:
-        p = tape.plus(p0, tape.scaled(q, _numbers(joint.R0 @ joint.axis)))
+    p = _numbers(joint.p0)
+    if joint.turns:
+        R = _turned(tape, joint.R0, joint.axis, q)
+    else:
+        R = [_numbers(row) for row in joint.R0]
+        p = tape.plus(p, tape.scaled(q, _numbers(joint.R0 @ joint.axis)))
     Rt = [list(column) for column in zip(*R, strict=True)]
 
     omega, alpha = tape.apply(Rt, parent.omega), tape.apply(Rt, parent.alpha)
@@ -99,30 +103,24 @@ def _forward(
     return _Motion(R, p, omega, alpha, acc, _angular(tape, alpha, squares), squares)
 
 
-def _turned(tape: Tape, R0: Matrix, axis: Vector, q: sp.Expr) -> Matrix:
+def _turned(tape: Tape, R0: Array, axis: Array, q: sp.Expr) -> Matrix:
     """``R0 · rot(axis, q)``, with ``rot = a aᵀ + cos q (1 − a aᵀ) + sin q S(a)`` (Rodrigues)."""
-    c, s = tape.keep(sp.cos(q)), tape.keep(sp.sin(q))
-    x, y, z = axis
-    S = [[sp.S.Zero, -z, y], [z, sp.S.Zero, -x], [-y, x, sp.S.Zero]]
-    # Constants first: R0 · {a aᵀ, 1 − a aᵀ, S(a)} are numbers.
-    A = sp.Matrix(R0)
-    outer = A * sp.Matrix(3, 3, lambda i, j: axis[i] * axis[j])
-    even, odd = A - outer, A * sp.Matrix(S)
+    still = _tidy(R0 @ np.outer(axis, axis))
+    even, odd = _tidy(R0 - still), _tidy(R0 @ skew(axis))
+    c, s = tape.cos(q), tape.sin(q)
     return [
         [
-            tape.add(
-                outer[i, j], tape.times(_tidy(even[i, j]), c), tape.times(_tidy(odd[i, j]), s)
-            )
-            for j in range(3)
+            tape.add(_number(k), tape.times(_number(a), c), tape.times(_number(b), s))
+            for k, a, b in zip(*rows, strict=True)
         ]
-        for i in range(3)
+        for rows in zip(still, even, odd, strict=True)
     ]
 
 
-def _tidy(number: sp.Expr) -> sp.Expr:
-    """A number with rounding residue around 0 and ±1 removed."""
-    nearest = round(float(number))
-    return sp.Integer(nearest) if abs(float(number) - nearest) < 1e-15 else number
+def _tidy(numbers: Array) -> Array:
+    """Numbers with rounding residue around 0 and ±1 removed."""
+    nearest = np.round(numbers)
+    return np.where(np.abs(numbers - nearest) < 1e-15, nearest, numbers)
 
 
 def _angular(tape: Tape, alpha: Vector, squares: Matrix) -> Matrix:
@@ -161,10 +159,10 @@ def _tensor_moment(tape: Tape, alpha: Vector, w: Matrix, i: int, j: int) -> Vect
     moment = list(_ZERO)
     for a, b in {(i, j), (j, i)}:  # E = Σ e_a e_bᵀ: moment += alpha_b e_a + (omega × e_a) omega_b
         u, v = (a + 1) % 3, (a + 2) % 3
-        moment[a] = moment[a] + alpha[b]
-        moment[u] = moment[u] + w[v][b]
-        moment[v] = moment[v] - w[u][b]
-    return [tape.keep(m) for m in moment]
+        moment[a] = tape.add(moment[a], alpha[b])
+        moment[u] = tape.add(moment[u], w[v][b])
+        moment[v] = tape.add(moment[v], -w[u][b])
+    return moment
 
 
 def _carry_back(

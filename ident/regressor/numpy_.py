@@ -28,13 +28,17 @@ class Runner:
     def __init__(self, program: Program) -> None:
         """Allocate rows for ``program``."""
         self._program = program
-        self._rows, self._outputs, self._count = _allocate(program)
+        self._rows, outputs, self._count = _allocate(program)
+        self._held = [(i, j, outputs[i, j]) for i, j in np.argwhere(program.outputs >= 0)]
         self._schedules: dict[int, tuple[Array, list[Step]]] = {}
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Travel as the program; bound rows would arrive as copies that share no buffer."""
+        return Runner, (self._program,)
 
     def __call__(self, inputs: Array, out: Array) -> None:
         """Fill ``out`` (rows, columns, N) from ``inputs`` (number of inputs, N)."""
         program, total = self._program, inputs.shape[1]
-        held = [(i, j, self._outputs[i, j]) for i, j in np.argwhere(program.outputs >= 0)]
         out[program.outputs < 0] = 0.0
         for start in range(0, total, BLOCK):
             stop = min(start + BLOCK, total)
@@ -42,7 +46,7 @@ class Runner:
             buffer[: len(program.inputs)] = inputs[:, start:stop]
             for ufunc, operands in steps:
                 ufunc(*operands)
-            for i, j, row in held:
+            for i, j, row in self._held:
                 out[i, j, start:stop] = buffer[row]
 
     def _schedule(self, size: int) -> tuple[Array, list[Step]]:
@@ -59,7 +63,7 @@ class Runner:
         buffer[first : first + constants] = program.constants[:, None]
         steps: list[Step] = []
         base = first + constants
-        for k, (operation, a, b) in enumerate(program.code):
+        for k, (operation, a, b) in enumerate(program.code.tolist()):
             rows = [a] if operation in _UNARY else [a, b]
             operands = tuple(buffer[self._rows[v]] for v in (*rows, base + k))
             steps.append((_UFUNCS[operation], operands))
@@ -71,12 +75,12 @@ def _allocate(program: Program) -> tuple[list[int], np.ndarray[Any, Any], int]:
     fixed = len(program.inputs) + len(program.constants)
     total = fixed + len(program.code)
     last = np.full(total, -1)
-    for k, (_, a, b) in enumerate(program.code):
+    for k, (_, a, b) in enumerate(program.code.tolist()):
         last[a] = last[b] = fixed + k
     last[program.outputs[program.outputs >= 0]] = total  # outputs live to the end
     rows, free, count = list(range(fixed)), [], fixed
-    for k, (_, a, b) in enumerate(program.code):
-        for v in {int(a), int(b)}:
+    for k, (_, a, b) in enumerate(program.code.tolist()):
+        for v in {a, b}:
             if v >= fixed and last[v] == fixed + k:
                 free.append(rows[v])
         if free:

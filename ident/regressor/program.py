@@ -7,6 +7,7 @@ first the inputs, then the constants, then one per instruction.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,7 @@ import sympy as sp
 from numpy.typing import NDArray
 
 from ident.arrays import Array, frozen, locked
+from ident.errors import ModelError
 
 # Order matters: a program stores the position of its operation here.
 OPERATIONS = ("add", "subtract", "multiply", "negative", "sin", "cos")
@@ -49,6 +51,13 @@ class Program:
             array = np.array(getattr(self, name), dtype=np.int32)
             assert array.ndim == 2
             object.__setattr__(self, name, locked(array))
+        fixed = len(self.inputs) + len(self.constants)
+        # Each instruction refers to what stands before it.
+        before = fixed + np.arange(len(self.code))[:, None]
+        operations, operands = self.code[:, :1], self.code[:, 1:]
+        assert ((operations >= 0) & (operations < len(OPERATIONS))).all()
+        assert ((operands >= 0) & (operands < before)).all()
+        assert ((self.outputs >= -1) & (self.outputs < fixed + len(self.code))).all()
 
     @property
     def operations(self) -> int:
@@ -68,53 +77,87 @@ class Program:
 
     @classmethod
     def loads(cls, content: bytes) -> Program:
-        """Read what ``dumps`` wrote; ValueError or KeyError for anything else."""
+        """Read what ``dumps`` wrote; ValueError for anything else."""
         facts = json.loads(content)
-        if facts.pop("schema") != _SCHEMA:
+        if not isinstance(facts, dict) or facts.get("schema") != _SCHEMA:
             raise ValueError("another schema")
-        return cls(
-            inputs=tuple(facts["inputs"]),
-            constants=facts["constants"],
-            code=np.array(facts["code"], dtype=np.int32).reshape(-1, 3),
-            outputs=facts["outputs"],
-        )
+        try:
+            return cls(
+                inputs=tuple(facts["inputs"]),
+                constants=facts["constants"],
+                code=np.array(facts["code"], dtype=np.int32).reshape(-1, 3),
+                outputs=facts["outputs"],
+            )
+        except (KeyError, TypeError, AssertionError, OverflowError, ModelError) as e:
+            raise ValueError(f"not a program: {e}") from e
 
 
 class Tape:
-    """Records a derivation: every expression becomes a symbol the moment it is formed.
+    """Records a derivation: every sum and product becomes a symbol the moment it is formed.
 
-    Equal expressions, up to sign, become one symbol, so nothing ever grows and nothing is computed
-    twice.
+    Operands are symbols, their negatives, and numbers. Equal results, up to sign, become one
+    symbol, so nothing ever grows and nothing is computed twice.
     """
 
     def __init__(self) -> None:
         """Start empty."""
-        self._symbols: dict[sp.Expr, sp.Symbol] = {}
+        self._symbols: dict[tuple[object, ...], sp.Symbol] = {}
         self.assignments: list[tuple[sp.Symbol, sp.Expr]] = []
 
-    def keep(self, expression: sp.Expr) -> sp.Expr:
-        """The symbol, its negative, or the number that stands for ``expression``."""
-        if expression.is_Atom:
-            return expression
-        if expression.could_extract_minus_sign():
-            return -self.keep(-expression)
-        symbol = self._symbols.get(expression)
-        if symbol is None:
-            symbol = sp.Symbol(f"t{len(self.assignments)}")
-            self._symbols[expression] = symbol
-            self.assignments.append((symbol, expression))
-        return symbol
+    def sin(self, angle: sp.Expr) -> sp.Expr:
+        """Sine; an odd function, so that its sign comes out."""
+        positive, x = _signed(angle)
+        return _times_sign(positive, self._keep(("sin", x), sp.sin, x))
+
+    def cos(self, angle: sp.Expr) -> sp.Expr:
+        """Cosine."""
+        _, x = _signed(angle)
+        return self._keep(("cos", x), sp.cos, x)
 
     def add(self, *terms: sp.Expr) -> sp.Expr:
         """Sum, two terms at a time."""
         total = sp.S.Zero
         for term in terms:
-            total = self.keep(total + term)
+            total = self._plus(total, term)
         return total
 
     def times(self, a: sp.Expr, b: sp.Expr) -> sp.Expr:
         """Product."""
-        return self.keep(a * b)
+        if a is sp.S.Zero or b is sp.S.Zero:
+            return sp.S.Zero
+        if a.is_Number and b.is_Number:
+            return a * b
+        (positive_a, x), (positive_b, y) = _signed(a), _signed(b)
+        positive = positive_a == positive_b
+        if x is sp.S.One or y is sp.S.One:
+            return _times_sign(positive, y if x is sp.S.One else x)
+        product = self._keep(("times", frozenset((x, y))), sp.Mul, x, y)
+        return _times_sign(positive, product)
+
+    def _plus(self, a: sp.Expr, b: sp.Expr) -> sp.Expr:
+        if a is sp.S.Zero or b is sp.S.Zero:
+            return b if a is sp.S.Zero else a
+        if a.is_Number and b.is_Number:
+            return a + b
+        (positive_a, x), (positive_b, y) = _signed(a), _signed(b)
+        if x == y:
+            return self.times(sp.Integer(2), a) if positive_a == positive_b else sp.S.Zero
+        if positive_a == positive_b:
+            total = self._keep(("plus", frozenset((x, y))), sp.Add, x, y)
+            return _times_sign(positive_a, total)
+        if (known := self._symbols.get(("minus", y, x))) is not None:
+            return _times_sign(positive_b, known)
+        return _times_sign(positive_a, self._keep(("minus", x, y), sp.Add, x, -y))
+
+    def _keep(
+        self, key: tuple[object, ...], operation: Callable[..., sp.Expr], *operands: sp.Expr
+    ) -> sp.Symbol:
+        """The symbol that stands for an operation, which ``key`` tells from all others."""
+        symbol = self._symbols.get(key)
+        if symbol is None:
+            symbol = self._symbols[key] = sp.Symbol(f"t{len(self.assignments)}")
+            self.assignments.append((symbol, operation(*operands, evaluate=False)))
+        return symbol
 
     def dot(self, u: list[sp.Expr], v: list[sp.Expr]) -> sp.Expr:
         """Scalar product."""
@@ -198,19 +241,16 @@ class _Assembler:
             value = self._emit(type(e).__name__, self._value(e.args[0]))
         elif e.is_Add:
             # A positive term first, so that a difference is one instruction.
-            terms = sorted(e.args, key=lambda term: term.could_extract_minus_sign())
-            value = self._value(terms[0])
-            for term in terms[1:]:
-                if term.could_extract_minus_sign():
-                    value = self._emit("subtract", value, self._value(-term))
-                else:
-                    value = self._emit("add", value, self._value(term))
+            (positive, x), *rest = sorted(map(_signed, e.args), key=lambda term: not term[0])
+            value = self._value(x if positive else -x)
+            for positive, x in rest:
+                value = self._emit("add" if positive else "subtract", value, self._value(x))
         elif e.is_Mul and e.args[0] is sp.S.NegativeOne:
             value = self._emit("negative", self._value(-e))
         else:
-            first, *rest = _factors(e)
+            first, *factors = e.args
             value = self._value(first)
-            for factor in rest:
+            for factor in factors:
                 value = self._emit("multiply", value, self._value(factor))
         self._numbers[e] = value
         return value
@@ -220,9 +260,16 @@ class _Assembler:
         return len(self._inputs) + len(self._code) - 1
 
 
-def _factors(e: sp.Expr) -> list[sp.Expr]:
-    """Factors of a product; a square counts twice."""
-    if e.is_Pow and e.exp.is_Integer and e.exp > 0:
-        return [e.base] * int(e.exp)
-    assert e.is_Mul, e
-    return [f for arg in e.args for f in (_factors(arg) if arg.is_Pow else [arg])]
+def _signed(e: sp.Expr) -> tuple[bool, sp.Expr]:
+    """Whether a symbol, its negative or a number has no minus sign, and what is left without it."""
+    if e.is_Symbol:
+        return True, e
+    if e.is_Number:
+        return (True, e) if e >= 0 else (False, -e)
+    sign, symbol = e.args
+    assert sign is sp.S.NegativeOne and symbol.is_Symbol, e
+    return False, symbol
+
+
+def _times_sign(positive: bool, e: sp.Expr) -> sp.Expr:
+    return e if positive else -e

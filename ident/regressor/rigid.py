@@ -29,16 +29,16 @@ class Regressor:
 
     def __call__(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
         """Stacked regressor (N·n, 10·links) at states (N, n); one state (n,) gives (n, …)."""
-        Y = self.by_joint(*(np.atleast_2d(np.asarray(x, dtype=np.float64)) for x in (q, dq, ddq)))
+        Y = self.by_joint(*(_states(x, s) for x, s in ((q, "q"), (dq, "dq"), (ddq, "ddq"))))
         return np.ascontiguousarray(Y.transpose(2, 0, 1)).reshape(-1, Y.shape[1])
 
     def by_joint(self, q: Array, dq: Array, ddq: Array) -> Array:
         """Regressor as (n, 10·links, N): joint, column, sample; the layout that reductions use."""
         n = self.robot.n
-        shape = (len(np.atleast_2d(q)), n)
-        states = [frozen(x, shape, where=name) for name, x in (("q", q), ("dq", dq), ("ddq", ddq))]
-        out = np.empty((n, 10 * len(self.robot.links), shape[0]))
-        self._run(np.ascontiguousarray(np.hstack(states).T), out)
+        q = frozen(q, (None, n), where="q")
+        rest = [frozen(x, q.shape, where=s) for x, s in ((dq, "dq"), (ddq, "ddq"))]
+        out = np.empty((n, 10 * len(self.robot.links), len(q)))
+        self._run(np.ascontiguousarray(np.hstack([q, *rest]).T), out)
         return out
 
     def inverse_dynamics(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
@@ -61,5 +61,11 @@ def derive(robot: Robot) -> Regressor:
 
 def gravity_only(regressor: Regressor, q: ArrayLike) -> Array:
     """Gravity torque g(q) (N, n) of the robot's own parameters: ``tau`` at rest."""
-    q = np.atleast_2d(np.asarray(q, dtype=np.float64))
+    q = _states(q, "q")
     return locked(regressor.inverse_dynamics(q, np.zeros_like(q), np.zeros_like(q)))
+
+
+def _states(values: ArrayLike, where: str) -> Array:
+    """One state (n,) or several (N, n), as several."""
+    shape = (None,) if np.ndim(values) == 1 else (None, None)
+    return np.atleast_2d(frozen(values, shape, where=where))
