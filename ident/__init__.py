@@ -1,3 +1,77 @@
-"""Robot dynamic parameter identification: from a log of joint positions and torques to a model."""
+"""Robot dynamic parameter identification: from a log of joint positions and torques to a model.
+
+    robot = ident.load_robot("ur5")
+    dataset = ident.prepare(ident.read_log("run.parquet", robot), robot)
+    estimate = ident.estimate([dataset], robot)
+
+Names are imported when they are first used, so that ``import ident`` costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from ident.base.basemap import BaseMap as BaseMap
+    from ident.base.sampled import reduce as reduce
+    from ident.errors import Finding as Finding
+    from ident.errors import IdentError as IdentError
+    from ident.excitation.design import DesignOptions as DesignOptions
+    from ident.excitation.design import design as design
+    from ident.export.urdf import patch_urdf as patch_urdf
+    from ident.export.urdf import write_urdf as write_urdf
+    from ident.fit.estimate import Estimate as Estimate
+    from ident.fit.estimate import estimate as estimate
+    from ident.fit.options import FitOptions as FitOptions
+    from ident.fit.uncertainty import parameter_table as parameter_table
+    from ident.fit.validate import Validation as Validation
+    from ident.fit.validate import evaluate as evaluate
+    from ident.logs.checks import check as check
+    from ident.logs.dataset import Dataset as Dataset
+    from ident.logs.dataset import prepare as prepare
+    from ident.logs.preparation import Preparation as Preparation
+    from ident.logs.readers import read_log as read_log
+    from ident.logs.recording import Recording as Recording
+    from ident.model.registry import robot_names as robot_names
+    from ident.model.robot import Robot as Robot
+    from ident.regressor.rigid import Regressor as Regressor
+    from ident.regressor.rigid import derive as derive
+    from ident.store import load as load
+    from ident.store import load_robot as load_robot
+    from ident.store import save as save
+
+_HOMES = {
+    "base.basemap": ("BaseMap",),
+    "base.sampled": ("reduce",),
+    "errors": ("Finding", "IdentError"),
+    "excitation.design": ("DesignOptions", "design"),
+    "export.urdf": ("patch_urdf", "write_urdf"),
+    "fit.estimate": ("Estimate", "estimate"),
+    "fit.options": ("FitOptions",),
+    "fit.uncertainty": ("parameter_table",),
+    "fit.validate": ("Validation", "evaluate"),
+    "logs.checks": ("check",),
+    "logs.dataset": ("Dataset", "prepare"),
+    "logs.preparation": ("Preparation",),
+    "logs.readers": ("read_log",),
+    "logs.recording": ("Recording",),
+    "model.registry": ("robot_names",),
+    "model.robot": ("Robot",),
+    "regressor.rigid": ("Regressor", "derive"),
+    "store": ("load", "load_robot", "save"),
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+__all__ = ["__version__", *_HOME]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module 'ident' has no attribute '{name}'")
+    return getattr(import_module(f"ident.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

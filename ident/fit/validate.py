@@ -83,6 +83,22 @@ class Trace:
     log: str
 
 
+def evaluate_by_kind(
+    estimate: Estimate, training: Sequence[Dataset], validation: Sequence[Dataset]
+) -> tuple[Validation, ...]:
+    """Score on held-out motions first, then on repeats of training motions, whichever there are.
+
+    Without validation logs, on the held-out blocks of the training logs.
+    """
+    if not validation:
+        return (evaluate(estimate, training, hold_out=True),)
+    repeats = [dataset for dataset in validation if is_repeat([dataset], training)]
+    fresh = [dataset for dataset in validation if dataset not in repeats]
+    return tuple(
+        evaluate(estimate, several, training=training) for several in (fresh, repeats) if several
+    )
+
+
 def evaluate(
     estimate: Estimate,
     held_out: Sequence[Dataset],

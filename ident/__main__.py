@@ -1,0 +1,5 @@
+"""``python -m ident``."""
+
+from ident.cli import main
+
+main()

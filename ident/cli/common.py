@@ -1,0 +1,266 @@
+"""What the verbs share: options, errors to exit codes, output that people or programs read."""
+
+from __future__ import annotations
+
+import functools
+import glob
+import json
+import logging
+import os
+import sys
+import tomllib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar
+
+import typer
+
+from ident.errors import Finding, IdentError, UsageError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ident.fit.options import FitOptions
+    from ident.fit.validate import Validation
+    from ident.logs.preparation import Preparation
+    from ident.model.robot import Robot
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+INTERRUPTED, INTERNAL, USAGE = 130, 1, 2
+
+
+def _read_config(context: typer.Context, path: Path | None) -> Path | None:
+    """Take options from a TOML file: keys equal option names, the command line wins."""
+    if path is None:
+        return None
+    try:
+        given = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
+        raise typer.BadParameter(f"{path}: {e}") from e
+    names = {p.name for p in context.command.params}
+    options = {key.replace("-", "_"): value for key, value in given.items()}
+    if unknown := sorted(options.keys() - names):
+        raise typer.BadParameter(f"{path}: unknown option '{unknown[0]}'")
+    context.default_map = {**(context.default_map or {}), **options}
+    return path
+
+
+RobotName = Annotated[
+    str, typer.Argument(metavar="ROBOT", help="Registry name, URDF or TOML file, or run folder.")
+]
+Logs = Annotated[list[str], typer.Argument(metavar="LOG…", help="Logs; several are several runs.")]
+Out = Annotated[Path | None, typer.Option("-o", "--out", help="Where to write.")]
+Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout, nothing else.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+Config = Annotated[
+    Path | None,
+    typer.Option(
+        "--config",
+        is_eager=True,
+        callback=_read_config,
+        help="TOML file of options; the command line wins.",
+    ),
+]
+Gravity = Annotated[
+    str | None, typer.Option(metavar="X,Y,Z", help="Gravity in the base frame, m/s².")
+]
+Mount = Annotated[str | None, typer.Option(help="floor, wall or ceiling.")]
+Profile = Annotated[str | None, typer.Option(help="Profile of a foreign log: name or TOML file.")]
+Skip = Annotated[
+    str | None, typer.Option(metavar="START,END", help="Seconds to leave out of every log.")
+]
+Validate = Annotated[
+    list[str] | None,
+    typer.Option(metavar="LOG", help="Log of another motion to score on; may be repeated."),
+]
+DelayMs = Annotated[
+    str | None,
+    typer.Option(metavar="MS,…", help="By which torque lags position; one number, or one a joint."),
+]
+CutoffHz = Annotated[
+    float | None, typer.Option(help="Low-pass of positions, Hz; from the log when not given.")
+]
+ScoreHz = Annotated[
+    float | None,
+    typer.Option(help="Low-pass that columns and torque share, Hz; the cut-off when not given."),
+]
+
+
+def guarded(verb: Callable[P, R]) -> Callable[P, R]:
+    """Turn errors into one line on stderr and the exit code of their kind."""
+
+    @functools.wraps(verb)
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return verb(*args, **kwargs)
+        except IdentError as e:
+            code, text = e.exit_code, f"error: {e}"
+        except KeyboardInterrupt:
+            code, text = INTERRUPTED, "interrupted; nothing was written"
+        except BrokenPipeError:
+            # The reader has gone; keep the interpreter's own flush from complaining.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(0) from None
+        except OSError as e:
+            code, text = USAGE, f"error: {e.filename or 'output'}: {e.strerror}"
+        except MemoryError:
+            code, text = INTERNAL, "error: out of memory"
+        except typer.Exit:
+            raise
+        except Exception as e:
+            if logging.getLogger().isEnabledFor(logging.DEBUG) or "IDENT_DEBUG" in os.environ:
+                raise
+            code = INTERNAL
+            text = f"internal error: {type(e).__name__}: {e}; IDENT_DEBUG=1 shows where"
+        typer.echo(text, err=True)
+        raise typer.Exit(code)
+
+    return run
+
+
+def console() -> Console:
+    """Console on stdout; plain in a pipe."""
+    from rich.console import Console
+
+    return Console(highlight=False)
+
+
+@contextmanager
+def progress(*, quiet: bool) -> Iterator[Callable[[str], None]]:
+    """What is being done, on a terminal's stderr; nothing in a pipe."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda text: None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status("") as status:
+        yield status.update
+
+
+def print_json(summary: dict[str, Any]) -> None:
+    """Print one object, floats in full, NaN and infinity as null."""
+    typer.echo(json.dumps(_plain(summary), allow_nan=False))
+
+
+def load_robot(name: str, gravity: str | None = None, mount: str | None = None) -> Robot:
+    """Robot of a reference, in the gravity that was asked for.
+
+    Raises
+    ------
+    UsageError
+        Both gravity and mount, or one that makes no sense.
+    """
+    from ident.conventions import MOUNTS
+    from ident.store import load_robot as load
+
+    robot = load(name)
+    if gravity and mount:
+        raise UsageError("--gravity", "given together with --mount", expected="one of them")
+    if mount:
+        if mount not in MOUNTS:
+            raise UsageError("--mount", f"'{mount}'", expected=", ".join(MOUNTS))
+        return robot.with_gravity(MOUNTS[mount])
+    return robot.with_gravity(numbers("--gravity", gravity, 3)) if gravity else robot
+
+
+def numbers(option: str, text: str, count: int = 0) -> tuple[float, ...]:
+    """Comma-separated numbers of an option; ``count`` of them, if it is given."""
+    try:
+        values = tuple(float(word) for word in text.split(","))
+    except ValueError as e:
+        raise UsageError(
+            option, f"'{text}'", expected=f"{count or 'some'} numbers, as in 0,0,-9.81"
+        ) from e
+    if count and len(values) != count:
+        raise UsageError(option, f"{len(values)} numbers in '{text}'", expected=str(count))
+    return values
+
+
+def preparation(
+    skip: str | None, cutoff_hz: float | None, score_hz: float | None, delay_ms: str | None
+) -> Preparation:
+    """Options of ``prepare`` from those of the command line."""
+    from ident.logs.preparation import Preparation
+
+    start, end = numbers("--skip", skip, 2) if skip else (0.0, 0.0)
+    delays = numbers("--delay-ms", delay_ms) if delay_ms else ()
+    return Preparation(
+        cutoff_hz=cutoff_hz,
+        decimation_hz=score_hz,
+        skip_s=(start, end),
+        torque_delay_s=tuple(1e-3 * d for d in delays),
+    )
+
+
+def fit_options(method: str, friction: str) -> FitOptions:
+    """Options of ``estimate`` from those of the command line.
+
+    Raises
+    ------
+    UsageError
+        An unknown method or friction term.
+    """
+    from ident.fit.options import METHODS, FitOptions
+    from ident.regressor.friction import known_terms
+
+    if method not in METHODS:
+        raise UsageError("--method", f"'{method}'", expected=", ".join(METHODS))
+    return FitOptions(
+        method=method, friction=known_terms(() if friction == "none" else friction.split(","))
+    )
+
+
+def repeat_findings(scores: Sequence[Validation]) -> list[Finding]:
+    """A warning where validation only repeats what was trained on."""
+    if scores[0].kind != "repeat":
+        return []
+    return [
+        Finding(
+            name="validation_repeats_training",
+            severity="warning",
+            where=", ".join(scores[0].logs),
+            found="the same motion as in training",
+            expected="another motion",
+            remedy="the errors measure repeatability, not how the model generalises",
+        )
+    ]
+
+
+def is_run(reference: str) -> bool:
+    """Whether a robot reference is a run folder."""
+    return (Path(reference) / "estimate.json").is_file()
+
+
+def expanded(paths: Sequence[str]) -> list[str]:
+    """Paths, with patterns that the shell left alone expanded.
+
+    Raises
+    ------
+    UsageError
+        A pattern matches nothing, or one file is given twice.
+    """
+    found: list[str] = []
+    for path in paths:
+        pattern = glob.has_magic(path) and not Path(path).exists()
+        matches = sorted(glob.glob(path)) if pattern else [path]
+        if not matches:
+            raise UsageError(path, "matches no file")
+        found += matches
+    if twice := {p for p in found if found.count(p) > 1}:
+        raise UsageError(min(twice), "given twice", expected="each log once")
+    return found
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    if isinstance(value, float) and (value != value or value in (float("inf"), float("-inf"))):
+        return None
+    return str(value) if isinstance(value, Path) else value

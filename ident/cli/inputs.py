@@ -1,0 +1,99 @@
+"""From paths to prepared datasets, with every finding on the way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ident.errors import Finding, LogError
+from ident.logs.checks import check
+from ident.logs.dataset import Dataset, prepare
+from ident.logs.preparation import Preparation
+from ident.logs.readers import read_log
+from ident.logs.recording import Recording
+from ident.model.robot import Robot
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inputs:
+    """Logs of one robot, ready to fit or to score."""
+
+    robot: Robot
+    training: tuple[Dataset, ...]
+    validation: tuple[Dataset, ...]
+    findings: tuple[Finding, ...]
+
+
+def load_inputs(
+    robot: Robot,
+    logs: Sequence[str],
+    validate: Sequence[str],
+    preparation: Preparation,
+    *,
+    profile: str | None = None,
+    keep_gravity: bool = False,
+) -> Inputs:
+    """Read, check and prepare logs.
+
+    The robot comes back in the gravity that applies: its own where ``keep_gravity`` says so, else
+    what the logs say, else its own.
+
+    Raises
+    ------
+    LogError
+        A log cannot be used; the first error that its check found.
+    """
+    preparation = _for_every_joint(preparation, robot)
+    training = [read_log(path, robot, profile=profile) for path in logs]
+    validation = [read_log(path, robot, profile=profile) for path in validate]
+    recordings = [*training, *validation]
+    robot, findings = settled_gravity(robot, recordings, keep_gravity)
+    for recording in recordings:
+        for finding in check(recording, robot):
+            if finding.severity == "error":
+                finding.raise_as(LogError)
+            findings.append(finding)
+    sets = [prepare(recording, robot, preparation) for recording in recordings]
+    # Preparing reports what reading and the clock found; a check may have said it already.
+    findings += [f for dataset in sets for f in dataset.findings if f not in findings]
+    return Inputs(
+        robot=robot,
+        training=tuple(sets[: len(training)]),
+        validation=tuple(sets[len(training) :]),
+        findings=tuple(dict.fromkeys([*robot.findings, *findings])),
+    )
+
+
+def _for_every_joint(preparation: Preparation, robot: Robot) -> Preparation:
+    """One delay given is that of every joint."""
+    if len(preparation.torque_delay_s) == 1:
+        return replace(preparation, torque_delay_s=preparation.torque_delay_s * robot.n)
+    return preparation
+
+
+def settled_gravity(
+    robot: Robot, recordings: Sequence[Recording], keep: bool
+) -> tuple[Robot, list[Finding]]:
+    """Robot in the gravity that applies, and a finding where a log contradicts it."""
+    findings: list[Finding] = []
+    for recording in recordings:
+        logged = recording.facts.gravity
+        if logged is None or np.allclose(logged, robot.gravity, atol=1e-6):
+            continue
+        own = " ".join(f"{g:g}" for g in robot.gravity)
+        theirs = " ".join(f"{g:g}" for g in logged)
+        findings.append(
+            Finding(
+                name="gravity_conflict",
+                severity="warning",
+                where=f"{recording.path}: gravity",
+                found=f"the log says ({theirs}) m/s²",
+                expected=f"({own}) m/s²",
+                remedy="the log's is not used" if keep else "the log's is used",
+            )
+        )
+        if not keep:
+            robot = robot.with_gravity(logged)
+    return robot, findings

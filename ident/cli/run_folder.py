@@ -1,0 +1,134 @@
+"""Run folders: what an identification leaves behind, and how it is found again."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import math
+import platform
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from ident import __version__, store
+from ident.cache import write_whole
+from ident.cli.inputs import Inputs
+from ident.errors import Finding, ModelError, UsageError
+from ident.export.urdf import patch_urdf, write_urdf
+from ident.fit.estimate import Estimate
+from ident.fit.uncertainty import Parameter, parameter_table
+
+PACKAGES = ("numpy", "scipy", "sympy", "cvxpy", "clarabel", "pyarrow", "pandas", "matplotlib")
+_FIELDS = ("name", "joint", "unit", "cad", "identified", "std", "ci_low", "ci_high", "label")
+
+
+def default_folder(robot: str, logs: Sequence[str]) -> Path:
+    """``runs/<robot>/<first log's stem>[+k]``."""
+    more = f"+{len(logs) - 1}" if len(logs) > 1 else ""
+    return Path("runs") / robot / f"{Path(logs[0]).stem}{more}"
+
+
+def load_estimate(folder: Path) -> Estimate:
+    """The estimate of a run folder.
+
+    Raises
+    ------
+    UsageError
+        The folder is no run.
+    ModelError
+        Its estimate cannot be read.
+    """
+    path = folder / "estimate.json"
+    if not path.is_file():
+        raise UsageError(
+            str(folder), "not a run folder", expected="a folder that 'ident identify' wrote"
+        )
+    estimate = store.load(path)
+    if not isinstance(estimate, Estimate):
+        raise ModelError(str(path), f"holds a {type(estimate).__name__}", expected="an Estimate")
+    return estimate
+
+
+def identified_urdf(estimate: Estimate) -> tuple[str | None, tuple[Finding, ...]]:
+    """URDF of the identified model, or why there is none."""
+    if estimate.physical is None or not estimate.physical.consistent:
+        found = "least squares alone gives no bodies that can exist"
+        return None, (
+            Finding(
+                name="no_urdf",
+                severity="warning",
+                where="identified.urdf",
+                found=f"not written: {found}",
+                remedy="fit with --method physical",
+            ),
+        )
+    if not estimate.robot.description:
+        return write_urdf(estimate.identified), ()
+    patched = patch_urdf(estimate.robot, estimate.pi)
+    return patched.text, patched.findings
+
+
+def write_model(folder: Path, estimate: Estimate) -> tuple[Finding, ...]:
+    """Write estimate, parameter table and, where bodies can exist, URDF; what was found on it."""
+    store.save(estimate, folder / "estimate.json")
+    write_parameters(folder / "parameters.csv", estimate)
+    text, findings = identified_urdf(estimate)
+    if text is not None:
+        write_whole(folder / "identified.urdf", text.encode())
+    return findings
+
+
+def write_parameters(path: Path, estimate: Estimate) -> None:
+    """Parameter table as CSV, numbers in full, empty where there is none."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(_FIELDS)
+    writer.writerows([_cell(row, field) for field in _FIELDS] for row in parameter_table(estimate))
+    write_whole(path, text.getvalue().encode())
+
+
+def write_manifest(folder: Path, estimate: Estimate, inputs: Inputs) -> None:
+    """What the run came from, and the digest of every file that it left."""
+    logs = [
+        {"role": role, "path": dataset.recording.path, "sha256": dataset.recording.digest}
+        for role, sets in (("train", inputs.training), ("validate", inputs.validation))
+        for dataset in sets
+    ]
+    facts: dict[str, Any] = {
+        "schema": store.SCHEMA,
+        "ident": __version__,
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "packages": versions(),
+        "command": sys.argv[1:],
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "robot": {"name": estimate.robot.name, "sha256": estimate.robot.digest},
+        "inputs": logs,
+        "options": asdict(estimate.options),
+        "preparation": asdict(inputs.training[0].preparation),
+        "regressor": "numpy",
+        "files": {
+            path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+            for path in sorted(folder.iterdir())
+        },
+    }
+    text = json.dumps(facts, indent=1, ensure_ascii=False)
+    write_whole(folder / "manifest.json", text.encode())
+
+
+def versions() -> dict[str, str]:
+    """Versions of the packages that numbers depend on."""
+    return {name: metadata.version(name) for name in PACKAGES}
+
+
+def _cell(row: Parameter, field: str) -> str:
+    value = getattr(row, field)
+    if isinstance(value, float):
+        return "" if math.isnan(value) else repr(value)
+    return str(value)

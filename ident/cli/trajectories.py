@@ -1,0 +1,36 @@
+"""Designed trajectories as files: set-points, and the certificate that comes with them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ident.cache import write_whole
+from ident.errors import UsageError
+from ident.excitation.design import Design
+from ident.excitation.playback import setpoints
+
+
+def write_design(folder: Path, name: str, design: Design) -> None:
+    """Write ``<name>.parquet`` (time, q, dq, ddq by joint) and ``<name>.json``, each whole.
+
+    Raises
+    ------
+    UsageError
+        The folder cannot be written.
+    """
+    table = pa.table(dict(setpoints(design.trajectory)))
+    buffer = pa.BufferOutputStream()
+    pq.write_table(table, buffer, compression="zstd")
+    text = json.dumps(design.to_dict(), indent=1, ensure_ascii=False) + "\n"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        write_whole(folder / f"{name}.parquet", buffer.getvalue().to_pybytes())
+        write_whole(folder / f"{name}.json", text.encode())
+    except OSError as e:
+        raise UsageError(
+            str(folder), f"cannot be written: {e.strerror}", remedy="choose another -o"
+        ) from e
