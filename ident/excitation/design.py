@@ -29,6 +29,13 @@ from ident.regressor.rigid import derive
 # Above this the motion is too small to show the weakest parameter at all.
 _USELESS = 1e8
 _SHRINK, _SHRINKS = 0.9, 60
+_UNSEEN = Finding(
+    name="collision_unchecked",
+    severity="info",
+    where="trajectory",
+    found="collision with itself and with what stands around is not checked",
+    remedy="play it in the robot's simulator or at low speed first",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +76,7 @@ class Design:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """What is suspect."""
-        return (*self.certificate.findings, *self.quality.findings)
+        return (*self.certificate.findings, *self.quality.findings, _UNSEEN)
 
     def summary(self) -> dict[str, Any]:
         """Figures of the machine summary: condition, log_det, margins and seconds."""

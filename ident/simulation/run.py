@@ -11,10 +11,12 @@ from ident.arrays import Array, frozen
 from ident.errors import UsageError
 from ident.model.robot import Robot
 from ident.regressor.columns import Motion, States, stack
-from ident.regressor.friction import Viscous
+from ident.regressor.friction import Coulomb, Viscous
 from ident.regressor.rigid import Regressor, derive
 from ident.simulation.plant import TIMESTEP, Plant
 from ident.simulation.truth import Truth
+
+_SMOOTHING = 0.02  # rad/s or m/s, of Coulomb friction in the feed-forward
 
 
 class Reference(Protocol):
@@ -52,7 +54,7 @@ class Settings:
     """
 
     rate_hz: float = 1000.0
-    bandwidth: float = 60.0
+    bandwidth: float = 100.0
     encoder_bits: int = 19
     command_step: float = 2.0**-24
     torque_step: float = 2.0**-9
@@ -122,8 +124,8 @@ def simulate(
 ) -> SimulatedRun:
     """Log of the true robot following a reference under a controller that believes ``robot``.
 
-    The controller is a feed-forward of the description's inverse dynamics (without Coulomb
-    friction), plus position and velocity feedback through constant gains. Position comes from the
+    The controller is a feed-forward of the description's inverse dynamics, friction guess included,
+    plus position and velocity feedback through constant gains. Position comes from the
     joint encoder, velocity from the drive, whose encoder stands before the gear and is taken as
     exact. The reported torque is the commanded one; a joint's offset does not reach the robot.
     """
@@ -162,8 +164,9 @@ def _plan(reference: Reference, settings: Settings) -> tuple[Array, States]:
 
 
 def _feedforward(regressor: Regressor, planned: States) -> Array:
-    """Torque (N, n) of the description without Coulomb friction, which would chatter at rest."""
-    columns = stack(regressor, friction=(Viscous(regressor.robot),))
+    """Torque (N, n) of the description; Coulomb friction turns round smoothly, from zero at rest."""
+    robot = regressor.robot
+    columns = stack(regressor, friction=(Viscous(robot), Coulomb(robot, _SMOOTHING)))
     tau = np.tensordot(columns.evaluate(planned), columns.guess, axes=(1, 0))
     return np.ascontiguousarray(tau.T)
 
