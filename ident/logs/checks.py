@@ -6,7 +6,7 @@ plus friction explains the torque, as it stands and under the usual mistakes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
@@ -43,6 +43,7 @@ def check(
         known = {finding.where for finding in findings if finding.severity == "error"}
         return (*findings, *([] if e.where in known else [_error(e)]))
     findings += dataset.findings[len(recording.findings) :]
+    findings += _of_facts(recording, robot)
     if not any(finding.severity == "error" for finding in findings if finding.name != "degrees"):
         findings += _of_model(dataset, robot, regressor or derive(robot), findings)
     return tuple(findings)
@@ -57,6 +58,24 @@ def _error(error: LogError) -> Finding:
         expected=error.expected,
         remedy=error.remedy,
     )
+
+
+def _of_facts(recording: Recording, robot: Robot) -> Iterator[Finding]:
+    """Findings of what the log declares beside what the robot is."""
+    gravity = recording.facts.gravity
+    if gravity is not None and np.abs(robot.gravity - gravity).max() > 0.05:
+        yield Finding(
+            name="gravity_differs",
+            severity="warning",
+            where=recording.path,
+            found=f"the log was made in gravity {_vector(gravity)}",
+            expected=f"{_vector(robot.gravity)}, as the robot is described",
+            remedy="state the mounting or the gravity",
+        )
+
+
+def _vector(values: Iterable[float]) -> str:
+    return "(" + ", ".join(f"{value:.4g}" for value in values) + ")"
 
 
 def _of_values(recording: Recording, robot: Robot, found: Survey) -> Iterator[Finding]:

@@ -33,7 +33,7 @@ class Survey:
     Attributes
     ----------
     period : float
-        s, the mean of all steps within half a period of the median.
+        s, the mean step, without repeats and without those in which a row was lost.
     cuts : (segments,)
         Rows at which a segment starts: the first, and each after a gap or a backward step.
     runs : (runs, 2)
@@ -61,15 +61,16 @@ def survey(recording: Recording, channels: Sequence[str] = ("position", "effort"
         No rate can be found, time stamps are no clock, or a value is infinite.
     """
     nominal = _nominal_period(recording)
-    regular, count = 0.0, 0
+    elapsed, steps = 0.0, 0
     cuts, runs = [np.zeros(1, dtype=np.intp)], [np.zeros((0, 2), dtype=np.intp)]
     zero = back = gaps = 0
     spans: dict[str, Span] = {}
     for start, rows in _chunks(recording, channels):
         dt = np.diff(rows.time)
-        near = np.abs(dt - nominal) <= 0.5 * nominal
-        regular, count = regular + float(dt[near].sum()), count + int(near.sum())
         cut = (dt < 0.0) | (dt > GAP * nominal)
+        # Jitter cancels in the mean, unless a tight bound cuts off more of one side of it.
+        one = (dt > 0.0) & (dt < 1.9 * nominal)
+        elapsed, steps = elapsed + float(dt[one].sum()), steps + int(one.sum())
         cuts.append(np.flatnonzero(cut) + start + 1)
         zero += int((dt == 0.0).sum())
         back += int((dt < 0.0).sum())
@@ -79,7 +80,7 @@ def survey(recording: Recording, channels: Sequence[str] = ("position", "effort"
         runs.append(_runs(missing) + start)
     _require_clock(recording, sum(map(len, cuts)) - 1, back, zero)
     return Survey(
-        period=regular / count,
+        period=elapsed / steps,
         cuts=np.concatenate(cuts),
         runs=_joined(np.concatenate(runs)),
         duplicates=zero,
@@ -108,19 +109,24 @@ def _chunks(recording: Recording, channels: Sequence[str]) -> Iterator[tuple[int
 
 
 def _nominal_period(recording: Recording) -> float:
-    medians, repeats = [], 0
+    """Median over chunks of the mean step among those within half of the median step.
+
+    The mean, since stamps rounded to milliseconds have a median that no step has on average.
+    """
+    means, repeats = [], 0
     for _, rows in _chunks(recording, ()):
         dt = np.diff(rows.time)
         repeats += int((dt == 0.0).sum())
-        if (dt > 0.0).any():
-            medians.append(float(np.median(dt[dt > 0.0])))
-    if not medians or 2 * repeats > recording.rows:
+        if len(forward := dt[dt > 0.0]):
+            middle = np.median(forward)
+            means.append(float(forward[np.abs(forward - middle) <= 0.5 * middle].mean()))
+    if not means or 2 * repeats > recording.rows:
         found = f"{repeats} of {recording.rows} stamps repeat" if repeats else "time never advances"
         raise LogError(
             f"{recording.path}: time", found,
             expected="a stamp for every row", remedy="log with the resolution of the controller",
         )  # fmt: skip
-    period = float(np.median(medians))
+    period = float(np.median(means))
     low, high = _RATES_HZ
     if not low <= 1.0 / period <= high:
         raise LogError(

@@ -72,5 +72,7 @@ def _dialect(path: Path) -> tuple[str, str, int]:
             expected="a header line with column names",
             remedy="add one, such as t,q1,…,tau1,…",
         )
+    if not body:
+        raise LogError(str(path), "no rows", expected="one row a sample below the header")
     comma = delimiter != "," and any(re.search(r"\d,\d", line) for line in body[:100])
     return delimiter, "," if comma else ".", skipped
