@@ -88,7 +88,7 @@ def test_jitter_is_resampled_and_stated(trial, rng) -> None:
     q = np.column_stack([np.interp(jittered, trial.t, trial.q[:, j]) for j in range(2)])
     jitter = prepare(trial.recording(t=jittered, q=q), trial.robot)
     finding = next(f for f in jitter.findings if f.name == "jitter")
-    assert "0.3" in finding.found or "0.6" in finding.found
+    assert 0.25 < float(finding.found.split()[4]) < 0.65
     t = np.concatenate([block.t[block.core] for block in jitter])
     assert np.ptp(np.diff(t)) < 1e-9
     ddq = np.concatenate([block.ddq[block.core] for block in jitter])
