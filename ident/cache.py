@@ -24,12 +24,15 @@ def cache_directory() -> Path:
     """``IDENT_CACHE``, else the platform's cache folder."""
     if chosen := os.environ.get("IDENT_CACHE"):
         return Path(chosen)
-    home = Path.home()
+    try:
+        home = Path.home()
+    except RuntimeError:  # an account without a home, as containers have
+        return Path(tempfile.gettempdir()) / "ident-cache"
     if sys.platform == "darwin":
         return home / "Library" / "Caches" / "ident"
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA", home / "AppData" / "Local")) / "ident"
-    return Path(os.environ.get("XDG_CACHE_HOME", home / ".cache")) / "ident"
+    return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "ident"
 
 
 def cached(

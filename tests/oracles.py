@@ -46,8 +46,7 @@ class Pinocchio:
         rows = [joint.idx_v for joint in self._joints]
         return np.array(
             [
-                self._gain.T
-                @ pinocchio.rnea(self.model, self.data, *self._state(*state))[rows]
+                self._gain.T @ pinocchio.rnea(self.model, self.data, *self._state(*state))[rows]
                 for state in zip(q, dq, ddq, strict=True)
             ]
         )

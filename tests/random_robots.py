@@ -69,9 +69,7 @@ def random_tree(rng: np.random.Generator, moving: int | None = None) -> Robot:
     return robot.with_gravity(rng.normal(size=3) * 6.0)
 
 
-def random_motion(
-    robot: Robot, count: int, rng: np.random.Generator
-) -> tuple[Array, Array, Array]:
+def random_motion(robot: Robot, count: int, rng: np.random.Generator) -> tuple[Array, Array, Array]:
     """Draw states (count, n) of unit scale."""
     q, dq, ddq = rng.uniform(-1.5, 1.5, size=(3, count, robot.n))
     return q, dq, ddq

@@ -203,7 +203,9 @@ class Robot:
     def descendants(self, link: int) -> tuple[int, ...]:
         """Indices of the moving links carried by ``link``, itself first."""
         carried = [link]
-        carried += [i for i in range(link + 1, len(self.links)) if self.links[i].parent in carried]
+        for i in range(link + 1, len(self.links)):
+            if self.links[i].parent in carried:
+                carried.append(i)
         return tuple(carried)
 
     def forward(self, q: ArrayLike) -> tuple[Array, Array]:

@@ -14,7 +14,7 @@ import numpy as np
 import sympy as sp
 from numpy.typing import NDArray
 
-from ident.arrays import Array, frozen, locked
+from ident.arrays import Array, digest, frozen, locked
 from ident.errors import ModelError
 
 # Order matters: a program stores the position of its operation here.
@@ -65,7 +65,7 @@ class Program:
         return int(np.sum(self.code[:, 0] != OPERATIONS.index("negative")))
 
     def dumps(self) -> bytes:
-        """The program as JSON."""
+        """The program as JSON, behind a line with its digest."""
         facts = {
             "schema": _SCHEMA,
             "inputs": self.inputs,
@@ -73,12 +73,16 @@ class Program:
             "code": self.code.tolist(),
             "outputs": self.outputs.tolist(),
         }
-        return json.dumps(facts).encode()
+        body = json.dumps(facts).encode()
+        return digest([body]).encode() + b"\n" + body
 
     @classmethod
     def loads(cls, content: bytes) -> Program:
         """Read what ``dumps`` wrote; ValueError for anything else."""
-        facts = json.loads(content)
+        line, _, body = content.partition(b"\n")
+        if line != digest([body]).encode():
+            raise ValueError("damaged")
+        facts = json.loads(body)
         if not isinstance(facts, dict) or facts.get("schema") != _SCHEMA:
             raise ValueError("another schema")
         try:

@@ -1,0 +1,116 @@
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from ident.errors import ModelError
+from ident.export.urdf import write_urdf
+from ident.model import inertia, rotation
+from ident.model.dh import DHRow, robot_of_table
+from ident.model.robot import Robot
+from ident.model.urdf import parse_urdf
+from ident.regressor.rigid import derive
+from tests.random_robots import random_body, random_motion
+from tests.tolerances import ROUNDOFF
+
+
+def row(i: int, **facts: Any) -> DHRow:
+    given = {"a": 0.0, "alpha": 0.0, "d": 0.0, "theta": 0.0, **facts}
+    return DHRow(link=f"link{i}", joint=f"joint{i}", **given)
+
+
+def planar(convention: Any) -> Robot:
+    """Case P2 of the shared toy robot, in either convention."""
+    standard = convention == "standard"
+    lengths = (0.5, 0.4) if standard else (0.0, 0.5)
+    coms = (-0.25, -0.2) if standard else (0.25, 0.2)
+    rows = [
+        row(
+            i + 1,
+            a=lengths[i],
+            mass=2.0 - i,
+            com=(coms[i], 0.0, 0.0),
+            inertia_c=(0.0, 0.0, 0.0, 0.0, 0.0, (0.05, 0.02)[i]),
+        )
+        for i in range(2)
+    ]
+    return robot_of_table("p2", convention, rows).with_gravity([0.0, -9.81, 0.0])
+
+
+@pytest.mark.parametrize("convention", ["standard", "modified"])
+def test_both_conventions_hold_the_toy_robot_alike(convention: str) -> None:
+    tau = derive(planar(convention)).inverse_dynamics([0.0, 0.0], [0.0, 0.0], [0.0, 0.0])
+    assert_allclose(tau, [[11.772, 1.962]], rtol=0, atol=1e-12)
+
+
+def modified_of(rows: Sequence[DHRow]) -> list[DHRow]:
+    """The modified table of the arm of a standard one, by hand: inertias carried by Tx(a) Rx(α)."""
+    before = [(0.0, 0.0), *((r.a, r.alpha) for r in rows[:-1])]
+    changed = []
+    for (a, alpha), r in zip(before, rows, strict=True):
+        R = rotation.about_x(r.alpha)
+        com = R @ np.array(r.com) + [r.a, 0.0, 0.0]
+        about_com = R @ inertia.tensor(r.inertia_c) @ R.T
+        six = [about_com[i, j] for i in range(3) for j in range(i, 3)]
+        changed.append(replace(r, a=a, alpha=alpha, com=tuple(com), inertia_c=six))
+    return changed
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_standard_modified_and_urdf_agree(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows = []
+    for i in range(4):
+        a, alpha, d, theta = rng.uniform(-1, 1, size=4)
+        pi = random_body(rng)
+        c = inertia.inertia_c_of(pi)
+        rows.append(
+            row(
+                i,
+                type="prismatic" if i == 2 else "revolute",
+                a=a,
+                alpha=alpha,
+                d=d,
+                theta=theta,
+                mass=pi[0],
+                com=inertia.com_of(pi),
+                inertia_c=[c[i, j] for i in range(3) for j in range(i, 3)],
+            )
+        )
+    standard = robot_of_table("s", "standard", rows)
+    modified = robot_of_table("m", "modified", modified_of(rows))
+    states = random_motion(standard, 5, rng)
+    tau = derive(standard).inverse_dynamics(*states)
+    urdf = parse_urdf(write_urdf(standard))
+    for other in (modified, urdf):
+        assert_allclose(derive(other).inverse_dynamics(*states), tau, rtol=0, atol=ROUNDOFF)
+
+
+@pytest.mark.parametrize(
+    ("facts", "place"),
+    [
+        ({"type": "helical"}, "type"),
+        ({"com": (0.0, 0.0)}, "com"),
+        ({"inertia_c": (1.0,) * 5}, "inertia_c"),
+        ({"a": "long"}, "a"),
+        ({"alpha": float("nan")}, "alpha"),
+        ({"position": (0.0,)}, "position"),
+        ({"position": (1.0, 0.0)}, "limits"),
+    ],
+)
+def test_a_bad_row_is_named(facts: dict[str, Any], place: str) -> None:
+    with pytest.raises(ModelError, match=place) as e:
+        robot_of_table("r", "modified", [row(3, **facts)])
+    assert "3" in e.value.where
+
+
+def test_tables_need_rows_and_unique_names() -> None:
+    with pytest.raises(ModelError, match="no row"):
+        robot_of_table("r", "modified", [])
+    with pytest.raises(ModelError, match="link name is used twice"):
+        robot_of_table("r", "modified", [row(1), replace(row(2), link="link1")])
+    with pytest.raises(ModelError, match="joint name is used twice"):
+        robot_of_table("r", "modified", [row(1), replace(row(2), joint="joint1")])

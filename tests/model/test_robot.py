@@ -1,0 +1,99 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from ident.conventions import MOUNTS
+from ident.errors import ModelError
+from ident.model import rotation
+from ident.model.registry import load_robot
+from ident.model.tree import Edge, assemble
+from ident.regressor.rigid import derive
+from tests.random_robots import random_motion, random_tree
+from tests.tolerances import ROUNDOFF
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_turning_the_base_is_turning_gravity_the_other_way(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    robot = random_tree(rng)
+    R = rotation.from_rpy(*rng.uniform(-3, 3, size=3))
+    first = robot.links[0]
+    roots = [
+        replace(link, joint=replace(link.joint, R0=R @ link.joint.R0, p0=R @ link.joint.p0))
+        if link.parent < 0
+        else link
+        for link in robot.links
+    ]
+    turned = replace(robot, links=tuple(roots)).with_gravity(robot.gravity)
+    level = robot.with_gravity(R.T @ robot.gravity)
+    assert first.parent == -1
+    states = random_motion(robot, 4, rng)
+    assert_allclose(
+        derive(turned).inverse_dynamics(*states),
+        derive(level).inverse_dynamics(*states),
+        rtol=0,
+        atol=ROUNDOFF,
+    )
+
+
+def test_mounting_changes_gravity_torque_only() -> None:
+    robot = load_robot("ur10")
+    q, dq, ddq = random_motion(robot, 3, np.random.default_rng(0))
+    floor, wall = (derive(robot.with_gravity(MOUNTS[m])) for m in ("floor", "wall"))
+    moving = [
+        r.inverse_dynamics(q, dq, ddq) - r.inverse_dynamics(q, 0 * q, 0 * q) for r in (floor, wall)
+    ]
+    assert_allclose(*moving, rtol=0, atol=ROUNDOFF)
+    # The first axis of a wall-mounted arm is horizontal: it feels gravity.
+    still = np.zeros((1, 6))
+    assert abs(floor.inverse_dynamics(still, still, still)[0, 0]) < ROUNDOFF
+    assert abs(wall.inverse_dynamics(still + [1, 0, 0, 0, 0, 0], still, still)[0, 0]) > 1.0
+
+
+def test_digests_tell_geometry_from_inertia() -> None:
+    robot = load_robot("ur5")
+    heavier, ceiling = robot.with_pi(1.1 * robot.pi), robot.with_gravity(MOUNTS["ceiling"])
+    assert heavier.kinematic_digest == robot.kinematic_digest
+    assert heavier.digest != robot.digest
+    assert ceiling.kinematic_digest != robot.kinematic_digest
+
+
+def test_descendants_are_what_a_link_carries() -> None:
+    robot = random_tree(np.random.default_rng(8), moving=6)
+    for i in range(6):
+        above = {i}
+        for k in range(i + 1, 6):
+            if robot.links[k].parent in above:
+                above.add(k)
+        assert set(robot.descendants(i)) == above
+
+
+def test_values_are_read_only_and_checked() -> None:
+    robot = load_robot("ur5")
+    with pytest.raises(ValueError, match="read-only"):
+        robot.pi[0] = 1.0
+    with pytest.raises(ModelError, match="60"):
+        robot.with_pi(np.ones(59))
+    with pytest.raises(ModelError, match="not finite"):
+        robot.with_pi(np.full(60, np.nan))
+    with pytest.raises(ModelError, match="gravity"):
+        robot.with_gravity([0, 0, np.nan])
+
+
+def test_mimics_share_a_coordinate_and_the_order_of_description_does_not_matter() -> None:
+    robot = random_tree(np.random.default_rng(2), moving=3)
+    inertials = {"base": np.zeros(10), **{link.name: link.pi for link in robot.links}}
+    a, b, c = (link.joint for link in robot.links)
+    first = replace(a, mimics=c.name, multiplier=-2.0, offset=0.1)
+    names = ["base", *(link.name for link in robot.links)]
+    edges = [
+        Edge(parent="base", child=name, joint=joint, fixed=False)
+        for name, joint in zip(names[1:], (first, b, c), strict=True)
+    ]
+    coupled = assemble("coupled", inertials, edges, where="test")
+    assert coupled.joints == (b.name, c.name)
+    assert [link.joint.coordinate for link in coupled.links] == [1, 0, 1]
+    R, _ = coupled.forward([0.0, 0.7])
+    assert_array_equal(R[0], coupled.links[0].joint.placement(0.7)[0])
