@@ -18,7 +18,6 @@ from ident.simulation.run import Settings, SimulatedRun
 from ident.simulation.samples import make_samples
 
 ROBOT = "ur5"
-_SEED = 7
 _STARTS = 1000
 _RUNS = {"run": ("excitation", 1), "validate": ("validation", 2)}
 
@@ -38,7 +37,7 @@ def write_samples(root: Path) -> None:
         name: _trajectory(robot, root / "trajectories" / ROBOT / f"{stem}.json", seed)
         for name, (stem, seed) in _RUNS.items()
     }
-    samples = make_samples(robot, **trajectories, seed=_SEED, settings=settings)
+    samples = make_samples(robot, trajectories["run"], trajectories["validate"], settings=settings)
     folder = root / "data" / "logs" / ROBOT
     folder.mkdir(parents=True, exist_ok=True)
     _write_json(folder / "truth.json", samples.truth.to_dict())
@@ -48,7 +47,11 @@ def write_samples(root: Path) -> None:
 
 def _trajectory(robot: Robot, path: Path, seed: int) -> Trajectory:
     if path.is_file():
-        return Trajectory.from_dict(json.loads(path.read_text(encoding="utf-8")), where=str(path))
+        try:
+            facts = json.loads(path.read_text(encoding="utf-8"))
+        except ValueError as e:
+            raise UsageError(str(path), f"not JSON: {e}", expected="a trajectory") from e
+        return Trajectory.from_dict(facts, where=str(path))
     made = design(robot, DesignOptions(seed=seed, starts=_STARTS))
     _write_json(path, made.to_dict())
     return made.trajectory

@@ -51,8 +51,7 @@ class FourierSeries:
             where = f"trajectory coefficients {name}"
             array = frozen(getattr(self, name), shape, where=where, error=UsageError)
             object.__setattr__(self, name, array)
-        if not (np.isfinite(self.omega) and self.omega > 0.0):
-            raise UsageError("base frequency", f"{self.omega:g} rad/s", expected="above zero")
+        _require_frequency(self.omega)
 
     @property
     def harmonics(self) -> int:
@@ -170,15 +169,16 @@ class Trajectory:
         }
 
     @classmethod
-    def from_dict(cls, facts: Mapping[str, Any], *, where: str = "trajectory") -> Trajectory:
+    def from_dict(cls, facts: Any, *, where: str = "trajectory") -> Trajectory:
         """Trajectory of the facts of ``to_dict``.
 
         Raises
         ------
         UsageError
-            A newer schema, a missing fact, or an id that belongs to another content.
+            No such facts, a newer schema, or an id that belongs to another content.
         """
-        if not isinstance(schema := facts.get("schema"), int) or schema > SCHEMA:
+        schema = facts.get("schema") if isinstance(facts, Mapping) else None
+        if not isinstance(schema, int) or schema > SCHEMA:
             raise UsageError(
                 where, f"schema {schema}", expected=f"{SCHEMA} or lower", remedy="update ident"
             )
@@ -232,6 +232,7 @@ class RestToRest:
                 expected="at least 2",
                 remedy="one harmonic alone cannot start and end at rest",
             )
+        _require_frequency(self.omega)
         start = frozen(self.start, (len(self.joints),), where="start", error=UsageError)
         object.__setattr__(self, "start", start)
 
@@ -265,6 +266,11 @@ def waves(phase: Array, harmonics: int) -> tuple[Array, Array]:
     """``sin kx`` and ``cos kx`` (N, K) of phases x (N,)."""
     x = phase[:, None] * np.arange(1, harmonics + 1)
     return np.sin(x), np.cos(x)
+
+
+def _require_frequency(omega: float) -> None:
+    if not (np.isfinite(omega) and omega > 0.0):
+        raise UsageError("base frequency", f"{omega:g} rad/s", expected="finite, above zero")
 
 
 def _complement(direction: Array) -> Array:

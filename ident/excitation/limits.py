@@ -89,11 +89,11 @@ class Limits:
         reach = np.where(robot.turns, _TURN, _SLIDE)
         lower = np.maximum(robot.position[:, 0], centre - reach)
         upper = np.minimum(robot.position[:, 1], centre + reach)
-        middle, half = 0.5 * (lower + upper), 0.5 * (upper - lower)
+        cut = 0.5 * (1.0 - margin) * (upper - lower)
         return cls(
             joints=robot.joints,
             turns=robot.turns,
-            position=np.column_stack([middle - margin * half, middle + margin * half]),
+            position=np.column_stack([lower + cut, upper - cut]),
             velocity=margin * robot.velocity,
             acceleration=margin * robot.acceleration,
             jerk=margin * robot.jerk,

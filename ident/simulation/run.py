@@ -51,6 +51,8 @@ class Settings:
         Samples by which the logged torque is late.
     rest_s : float
         Time at rest before and after the motion.
+    timestep_s : float
+        Step of the plant.
     """
 
     rate_hz: float = 1000.0
@@ -61,13 +63,14 @@ class Settings:
     torque_noise: float = 0.015
     torque_delay: int = 0
     rest_s: float = 1.0
+    timestep_s: float = TIMESTEP
 
     def __post_init__(self) -> None:
         """Check that a tick is a whole number of steps, and that nothing is negative."""
-        steps = 1.0 / (self.rate_hz * TIMESTEP)
+        steps = 1.0 / (self.rate_hz * self.timestep_s)
         if not (round(steps) >= 1 and abs(steps - round(steps)) < 1e-9 * steps):
             raise UsageError(
-                "rate", f"{self.rate_hz:g} Hz", expected=f"a divisor of {1 / TIMESTEP:g} Hz"
+                "rate", f"{self.rate_hz:g} Hz", expected=f"a divisor of {1 / self.timestep_s:g} Hz"
             )
         for name in ("command_step", "torque_step", "torque_noise", "torque_delay", "rest_s"):
             if not getattr(self, name) >= 0:
@@ -76,7 +79,7 @@ class Settings:
     @property
     def steps(self) -> int:
         """Steps of the plant per tick."""
-        return round(1.0 / (self.rate_hz * TIMESTEP))
+        return round(1.0 / (self.rate_hz * self.timestep_s))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -133,7 +136,7 @@ def simulate(
     time, planned = _plan(reference, settings)
     tau_ff = _feedforward(derive(robot), planned)
     stiffness, damping = _gains(robot, planned.q[0], settings.bandwidth)
-    plant = Plant(truth.robot)
+    plant = Plant(truth.robot, settings.timestep_s)
     plant.place(planned.q[0])
     step = _encoder_step(robot, settings)
     q, dq, tau = (np.empty_like(planned.q) for _ in range(3))
@@ -164,7 +167,7 @@ def _plan(reference: Reference, settings: Settings) -> tuple[Array, States]:
 
 
 def _feedforward(regressor: Regressor, planned: States) -> Array:
-    """Torque (N, n) of the description; Coulomb friction turns round smoothly, from zero at rest."""
+    """Torque (N, n) of the description; Coulomb friction turns round smoothly, zero at rest."""
     robot = regressor.robot
     columns = stack(regressor, friction=(Viscous(robot), Coulomb(robot, _SMOOTHING)))
     tau = np.tensordot(columns.evaluate(planned), columns.guess, axes=(1, 0))

@@ -10,6 +10,8 @@ from ident.model.robot import Robot
 from ident.simulation.run import Reference, Settings, SimulatedRun, simulate
 from ident.simulation.truth import Truth, perturb
 
+SEED = 7  # of the logs in data/logs
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Samples:
@@ -25,7 +27,7 @@ def make_samples(
     run: Reference,
     validate: Reference,
     *,
-    seed: int,
+    seed: int = SEED,
     settings: Settings | None = None,
 ) -> Samples:
     """Perturb ``robot`` and play both trajectories; the same seed gives the same numbers."""

@@ -79,15 +79,16 @@ class Truth:
         return {"schema": SCHEMA, "robot": self.robot.name, "parameters": self.parameters}
 
     @classmethod
-    def from_dict(cls, facts: Mapping[str, Any], robot: Robot, *, where: str = "truth") -> Truth:
+    def from_dict(cls, facts: Any, robot: Robot, *, where: str = "truth") -> Truth:
         """Truth of the facts of ``to_dict``, on the description of the same robot.
 
         Raises
         ------
         UsageError
-            A newer schema, another robot, or a parameter that is missing.
+            No such facts, a newer schema, another robot, or a parameter that is missing.
         """
-        if not isinstance(schema := facts.get("schema"), int) or schema > SCHEMA:
+        schema = facts.get("schema") if isinstance(facts, Mapping) else None
+        if not isinstance(schema, int) or schema > SCHEMA:
             raise UsageError(
                 where, f"schema {schema}", expected=f"{SCHEMA} or lower", remedy="update ident"
             )
