@@ -28,14 +28,16 @@ from ident.model.robot import Robot
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Block:
-    """Consecutive samples of one segment, SI, uniform, filtered; rows around the core are halo.
+    """Consecutive samples of one segment, SI, on a uniform grid; rows around the core are halo.
 
     Attributes
     ----------
     t : (N,) s
-    q, dq, ddq, tau : (N, n)
-        Position, velocity, acceleration, and torque on the joint side (current where the log has
-        only that).
+    q, dq, ddq : (N, n)
+        Position, velocity and acceleration, low-passed.
+    tau : (N, n)
+        Torque (current where the log has only that) at the time of position, not low-passed: the
+        decimator filters it as it filters regressor columns.
     valid : (N, n)
         The joint's row may enter a fit: scored, and not near a reversal of that joint.
     scored : (N, n)
@@ -139,7 +141,7 @@ class Dataset:
         scored = (settled & self._kept(t))[:, None] & ~_dilated(gone, self._reversal_rows)
         slow = np.abs(signals[1]) < self.preparation.reversal_speed
         valid = scored & ~_dilated(slow, self._reversal_rows)
-        arrays = (x[inside].copy() for x in (t, *signals, valid, scored, settled))
+        arrays = (x[inside].copy(order="K") for x in (t, *signals, valid, scored, settled))
         names = ("t", "q", "dq", "ddq", "tau", "valid", "scored", "settled")
         return Block(
             **dict(zip(names, arrays, strict=True)),  # type: ignore[arg-type]
@@ -151,7 +153,11 @@ class Dataset:
     def _signals(
         self, segment: int, wide: range
     ) -> tuple[Array, tuple[Array, Array, Array, Array], Mask]:
-        """Time, filtered (q, dq, ddq, tau), and where a value was filled."""
+        """Time, motion (q, dq, ddq) filtered, torque as it is, and where a value was filled.
+
+        Torque is left to the decimator, which regressor columns pass too: a filter on one side
+        alone would smear the jump of Coulomb friction across the mask around a reversal.
+        """
         options, rate = self.preparation, self.rate_hz
         measured = options.velocity == "measured"
         grid = read_grid(
@@ -162,12 +168,12 @@ class Dataset:
             ("position", "effort", *(("velocity",) if measured else ())),
             delay_s=np.array(options.torque_delay_s or [0.0] * self.robot.n),
         )
-        n = self.robot.n
-        stacked = np.hstack(list(grid.channels.values()))
-        smooth = low_pass(stacked, self.filtering.cutoff_hz, rate, self.filtering.order)
-        q, tau = smooth[:, :n], smooth[:, n : 2 * n]
+        n, tau = self.robot.n, grid.channels["effort"]
+        moved = np.hstack([values for name, values in grid.channels.items() if name != "effort"])
+        smooth = low_pass(moved, self.filtering.cutoff_hz, rate, self.filtering.order)
+        q = smooth[:, :n]
         if measured:
-            dq = smooth[:, 2 * n :]
+            dq = smooth[:, n:]
             return grid.t, (q, dq, first_derivative(dq, rate), tau), grid.filled
         return grid.t, (q, first_derivative(q, rate), second_derivative(q, rate), tau), grid.filled
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
 from typing import Protocol
 
 import numpy as np
@@ -19,12 +20,19 @@ HALO = 1e-13
 
 def low_pass(x: Array, cutoff_hz: float, rate_hz: float, order: int = 4) -> Array:
     """Zero-phase Butterworth: forward and backward along the first axis, −6 dB at the cut-off."""
-    from scipy.signal import butter, sosfiltfilt
+    from scipy.signal import sosfiltfilt
 
-    sos = butter(order, cutoff_hz, fs=rate_hz, output="sos")
+    sos = _sections(cutoff_hz, rate_hz, order)
     # The filter's own state spans a few rows; a short stretch takes a shorter pad.
     pad = min(3 * (2 * len(sos) + 1), len(x) - 1)
-    return np.ascontiguousarray(sosfiltfilt(sos, x, axis=0, padlen=pad))
+    return np.asarray(sosfiltfilt(sos, x, axis=0, padlen=pad))
+
+
+@cache
+def _sections(cutoff_hz: float, rate_hz: float, order: int) -> Array:
+    from scipy.signal import butter
+
+    return np.asarray(butter(order, cutoff_hz, fs=rate_hz, output="sos"))
 
 
 def settling_time(cutoff_hz: float, rate_hz: float, order: int, tolerance: float) -> float:
@@ -41,7 +49,9 @@ def settling_time(cutoff_hz: float, rate_hz: float, order: int, tolerance: float
 
 def first_derivative(x: Array, rate_hz: float) -> Array:
     """Derivative along the first axis by five central points; the two rows at each end by fewer."""
-    dx = np.gradient(x, axis=0)
+    dx = np.empty_like(x)
+    dx[1:-1] = 0.5 * (x[2:] - x[:-2])
+    dx[0], dx[-1] = x[1] - x[0], x[-1] - x[-2]
     dx[2:-2] = (8.0 * (x[3:-1] - x[1:-3]) - (x[4:] - x[:-4])) / 12.0
     return dx * rate_hz
 
@@ -129,17 +139,16 @@ class Decimator:
         (n, columns, N), ``block.valid.T`` for torque (n, N).
         """
         rows = self.rows(block)
-        if mask is not None:
-            x = x * mask
         if self.factor == 1 or not len(rows):
-            return np.ascontiguousarray(x[..., rows])
+            kept = x[..., rows] if mask is None else x[..., rows] * mask[..., rows]
+            return np.ascontiguousarray(kept)
         # One matrix product over whole frames of `factor` rows, then a sum along diagonals: the
         # work of a polyphase filter at the speed of BLAS.
         spans = 2 * self.reach // self.factor
         frames = len(rows) + spans - 1
-        lead = self._window(x, rows[0] - self.reach, frames * self.factor)
-        parts = lead.reshape(*x.shape[:-1], frames, self.factor)
-        products = parts @ self.taps[:-1].reshape(spans, self.factor).T
+        window = _window(x, mask, int(rows[0]) - self.reach, frames * self.factor)
+        parts = window.reshape(-1, self.factor) @ self.taps[:-1].reshape(spans, self.factor).T
+        products = parts.reshape(*x.shape[:-1], frames, spans)
         return np.asarray(sum(products[..., k : k + len(rows), k] for k in range(spans)))
 
     def valid(self, block: Span) -> Mask:
@@ -154,13 +163,6 @@ class Decimator:
         """Return which kept rows (M, n) have most of their weight on rows of ``mask`` (N, n)."""
         weight = self(mask.T.astype(np.float64), block)
         return np.asarray(weight.T > 0.5)
-
-    def _window(self, x: Array, start: int, length: int) -> Array:
-        """Rows ``start`` to ``start + length`` of (…, N), zero where there are none."""
-        out = np.zeros((*x.shape[:-1], length))
-        have = slice(max(start, 0), min(start + length, x.shape[-1]))
-        out[..., have.start - start : have.stop - start] = x[..., have]
-        return out
 
 
 def decimator(rate_hz: float, cutoff_hz: float, lobes: int = 6) -> Decimator:
@@ -177,3 +179,13 @@ def decimator(rate_hz: float, cutoff_hz: float, lobes: int = 6) -> Decimator:
     taps = np.sinc(k / factor) * np.kaiser(len(k), 0.1102 * (60.0 - 8.7))
     taps[[0, -1]] = 0.0  # the sinc's own zeros, but for roundoff
     return Decimator(factor=factor, taps=taps / taps.sum())
+
+
+def _window(x: Array, mask: Mask | None, start: int, length: int) -> Array:
+    """Rows ``start`` to ``start + length`` of masked (…, N), zero where there are none."""
+    have = slice(max(start, 0), min(start + length, x.shape[-1]))
+    there = slice(have.start - start, have.stop - start)
+    out = np.empty((*x.shape[:-1], length))
+    out[..., : there.start] = out[..., there.stop :] = 0.0
+    np.multiply(x[..., have], 1.0 if mask is None else mask[..., have], out=out[..., there])
+    return out

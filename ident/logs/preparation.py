@@ -19,8 +19,8 @@ class Preparation:
     Attributes
     ----------
     cutoff_hz : float or None
-        −6 dB of the zero-phase low-pass that position and torque pass. None: forty times the
-        highest harmonic of the excitation, within 10 to 20 Hz; 20 Hz where that is not known;
+        −6 dB of the zero-phase low-pass that position passes. None: forty times the highest
+        harmonic of the excitation, within 10 to 20 Hz; 20 Hz where that is not known;
         never above 0.4 of the rate. It has to pass what a controller does about friction at a
         reversal, which is far above the harmonics: at 10 Hz friction is off by 0.3 %, at 20 Hz by
         0.02 %.

@@ -158,7 +158,8 @@ class Recording:
         return Rows(
             scaled[0],
             {
-                name: locked(np.stack(scaled[1 + i * n : 1 + (i + 1) * n], axis=1))
+                # Each joint's values lie together, as filters and sums over time want them.
+                name: locked(np.stack(scaled[1 + i * n : 1 + (i + 1) * n]).T)
                 for i, name in enumerate(channels)
             },
         )
