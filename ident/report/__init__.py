@@ -1,0 +1,1 @@
+"""What an engineer reads: terminal tables, figures, and one offline HTML page."""
