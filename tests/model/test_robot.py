@@ -49,7 +49,7 @@ def test_mounting_changes_gravity_torque_only() -> None:
     # The first axis of a wall-mounted arm is horizontal: it feels gravity.
     still = np.zeros((1, 6))
     assert abs(floor.inverse_dynamics(still, still, still)[0, 0]) < ROUNDOFF
-    assert abs(wall.inverse_dynamics(still + [1, 0, 0, 0, 0, 0], still, still)[0, 0]) > 1.0
+    assert abs(wall.inverse_dynamics(np.eye(1, 6), still, still)[0, 0]) > 1.0
 
 
 def test_digests_tell_geometry_from_inertia() -> None:
