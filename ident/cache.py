@@ -15,6 +15,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
+from ident.errors import UsageError
+from ident.files import write_whole
+
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
@@ -54,18 +57,6 @@ def cached(
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_whole(path, dump(value))
-    except OSError as e:
+    except (OSError, UsageError) as e:
         logger.info("cache entry %s was not written: %s", path, e)
     return value
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write ``content`` to ``path`` so that a reader sees all of it or none."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise

@@ -9,11 +9,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import shutil
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from functools import cache
 from pathlib import Path
@@ -21,13 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from ident.cache import write_whole
-from ident.errors import IdentError, ModelError, UsageError
+from ident.errors import IdentError, ModelError
+from ident.files import write_whole
 from ident.model.registry import load_robot as load_described
 from ident.model.robot import Robot
 
 SCHEMA = 1
-_MANIFEST = "manifest.json"
 
 
 def save(value: Any, path: Path) -> None:
@@ -83,52 +77,6 @@ def load_robot(reference: str | Path) -> Robot:
     return load_described(reference)
 
 
-@contextmanager
-def whole_folder(target: Path) -> Iterator[Path]:
-    """A sibling folder to write into; it becomes ``target`` when all is written.
-
-    An earlier run in ``target`` is replaced; any other folder that holds files is left alone.
-
-    Raises
-    ------
-    UsageError
-        The place cannot be written, or holds something that is not a run.
-    """
-    occupied = target.exists() and not target.is_dir()
-    foreign = target.is_dir() and any(target.iterdir()) and not (target / _MANIFEST).is_file()
-    if occupied or foreign:
-        found = "a file" if occupied else f"a folder without {_MANIFEST}"
-        raise UsageError(
-            str(target),
-            found,
-            expected="a new folder or an earlier run",
-            remedy="choose another -o",
-        )
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        fresh = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
-    except OSError as e:
-        raise UsageError(
-            str(target), f"cannot be written: {e.strerror}", remedy="choose another -o"
-        ) from e
-    try:
-        yield fresh
-        fresh.chmod(0o755)
-        _replace(fresh, target)
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
-
-
-def _replace(fresh: Path, target: Path) -> None:
-    if not target.exists():
-        os.rename(fresh, target)
-        return
-    old = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.old."))
-    os.rename(target, old / "run")
-    os.rename(fresh, target)
-    shutil.rmtree(old, ignore_errors=True)
-
-
 def _encode(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         kept = {f.name: _encode(getattr(value, f.name)) for f in fields(value) if f.init}
@@ -177,7 +125,7 @@ def _classes() -> dict[str, type]:
     from ident.fit.options import FitOptions
     from ident.fit.validate import Score, Validation
     from ident.leastsquares.solve import Solution
-    from ident.logs.dataset import Preparation
+    from ident.logs.preparation import Preparation
     from ident.model.drives import Drives
     from ident.model.joints import Joint
     from ident.model.robot import Link, Part

@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).resolve().parents[1] / "ident"
 
 # Low to high. `|` parts siblings that may not import each other.
 ORDER = """
-errors, conventions < arrays, cache < model < regressor < base < leastsquares < simulation
+errors, conventions < arrays, files < cache < model < regressor < base < leastsquares < simulation
 < excitation | logs | statics < fit < store < export | report < fleet < cli < __main__
 """
 

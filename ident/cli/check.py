@@ -1,4 +1,4 @@
-"""``ident check``: is this log fit to be believed?"""
+"""``ident check``: whether a log may be believed."""
 
 from __future__ import annotations
 

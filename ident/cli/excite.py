@@ -14,7 +14,7 @@ from ident.cli import common
 def excite(
     robot: common.RobotName,
     out: Annotated[
-        Path | None, typer.Option("-o", "--out", help="Folder; trajectories/<robot> by default.")
+        Path | None, typer.Option("-o", "--out", help="Folder; runs/<robot>/excitation by default.")
     ] = None,
     harmonics: Annotated[int, typer.Option(help="Harmonics of the Fourier series.")] = 5,
     frequency_hz: Annotated[float, typer.Option(help="Base frequency, Hz.")] = 0.1,
@@ -41,7 +41,7 @@ def excite(
         margin=margin,
         seed=seed,
     )
-    folder = out or Path("trajectories") / model.name
+    folder = out or Path("runs") / model.name / "excitation"
     with common.progress(quiet=quiet or json) as show:
         show(f"trying {starts} starts")
         found = design(model, options)
@@ -63,7 +63,9 @@ def _print(found: object, folder: Path) -> None:
         f"{quality.level}: condition number {quality.condition.scaled:.1f} scaled, "
         f"{quality.condition.raw:.1f} raw, {quality.condition.raw_inertial:.1f} raw inertial"
     )
-    rows = ", ".join(f"{name} {100 * left:.0f} %" for name, left in margins.items())
+    rows = ", ".join(
+        f"{name} {100 * left:.0f} %" for name, left in margins.items() if left is not None
+    )
     console.print(f"left of the limits: {rows}", soft_wrap=True)
     console.print(
         f"{folder}/excitation.parquet and .json, in {found.seconds:.1f} s", soft_wrap=True

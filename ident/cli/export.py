@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from ident.cache import write_whole
 from ident.cli import common
 from ident.errors import UnidentifiableError, UsageError
+from ident.files import write_whole
 
 FORMATS = ("urdf", "csv", "json")
 

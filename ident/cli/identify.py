@@ -51,15 +51,18 @@ def identify(
     from ident.cli import run_folder
     from ident.cli.inputs import load_inputs
     from ident.cli.summary import identify_summary
+    from ident.files import whole_folder
     from ident.fit.estimate import estimate as fit
     from ident.fit.validate import evaluate_by_kind
     from ident.fit.verdict import judge
     from ident.report.tables import print_summary
-    from ident.store import whole_folder
 
     model = common.load_robot(robot, gravity, mount)
     target = out or run_folder.default_folder(model.name, logs)
-    with whole_folder(target) as folder, common.progress(quiet=quiet or json) as show:
+    with (
+        whole_folder(target, run_folder.MARKER) as folder,
+        common.progress(quiet=quiet or json) as show,
+    ):
         show("reading and checking logs")
         inputs = load_inputs(
             model, logs, validate, preparation, profile=profile, keep_gravity=bool(gravity or mount)

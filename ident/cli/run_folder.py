@@ -17,14 +17,21 @@ from pathlib import Path
 from typing import Any
 
 from ident import __version__, store
-from ident.cache import write_whole
 from ident.cli.inputs import Inputs
 from ident.errors import Finding, ModelError, UsageError
 from ident.export.urdf import patch_urdf, write_urdf
+from ident.files import write_whole
 from ident.fit.estimate import Estimate
 from ident.fit.uncertainty import Parameter, parameter_table
+from ident.fit.validate import Validation, trace
+from ident.fit.verdict import Verdict
+from ident.report import html
+from ident.report.html import Report
+from ident.report.provenance import Provenance
 
-PACKAGES = ("numpy", "scipy", "sympy", "cvxpy", "clarabel", "pyarrow", "pandas", "matplotlib")
+MARKER = "manifest.json"
+_PACKAGES = ("numpy", "scipy", "sympy", "cvxpy", "clarabel", "pyarrow", "pandas")
+_FIGURES = 4  # logs whose torque is drawn; more make the page heavy and say little
 _FIELDS = ("name", "joint", "unit", "cad", "identified", "std", "ci_low", "ci_high", "label")
 
 
@@ -93,6 +100,35 @@ def write_parameters(path: Path, estimate: Estimate) -> None:
     write_whole(path, text.getvalue().encode())
 
 
+def write_report(
+    folder: Path,
+    inputs: Inputs,
+    estimate: Estimate,
+    validations: Sequence[Validation],
+    verdict: Verdict,
+    findings: Sequence[Finding],
+) -> None:
+    """Write ``report.html``."""
+    sets = (*inputs.training, *inputs.validation)
+    provenance = Provenance(
+        date=_now(),
+        command=("ident", *sys.argv[1:]),
+        logs=tuple((d.recording.name, d.recording.digest) for d in sets),
+        options={k: str(v) for k, v in asdict(inputs.training[0].filtering).items()},
+        versions=_versions(),
+    )
+    report = Report(
+        estimate=estimate,
+        validations=tuple(validations),
+        verdict=verdict,
+        findings=tuple(findings),
+        training=tuple(trace(estimate, dataset) for dataset in inputs.training[:_FIGURES]),
+        held_out=tuple(trace(estimate, dataset) for dataset in inputs.validation[:_FIGURES]),
+        provenance=provenance,
+    )
+    html.write_report(report, folder / "report.html")
+
+
 def write_manifest(folder: Path, estimate: Estimate, inputs: Inputs) -> None:
     """What the run came from, and the digest of every file that it left."""
     logs = [
@@ -102,12 +138,10 @@ def write_manifest(folder: Path, estimate: Estimate, inputs: Inputs) -> None:
     ]
     facts: dict[str, Any] = {
         "schema": store.SCHEMA,
-        "ident": __version__,
-        "python": platform.python_version(),
         "platform": platform.platform(),
-        "packages": versions(),
+        "versions": _versions(),
         "command": sys.argv[1:],
-        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "created": _now(),
         "robot": {"name": estimate.robot.name, "sha256": estimate.robot.digest},
         "inputs": logs,
         "options": asdict(estimate.options),
@@ -119,12 +153,17 @@ def write_manifest(folder: Path, estimate: Estimate, inputs: Inputs) -> None:
         },
     }
     text = json.dumps(facts, indent=1, ensure_ascii=False)
-    write_whole(folder / "manifest.json", text.encode())
+    write_whole(folder / MARKER, text.encode())
 
 
-def versions() -> dict[str, str]:
-    """Versions of the packages that numbers depend on."""
-    return {name: metadata.version(name) for name in PACKAGES}
+def _versions() -> dict[str, str]:
+    """Versions of ident, Python and the packages that numbers depend on."""
+    packages = {name: metadata.version(name) for name in _PACKAGES}
+    return {"ident": __version__, "python": platform.python_version(), **packages}
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def _cell(row: Parameter, field: str) -> str:

@@ -8,10 +8,9 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ident.cache import write_whole
-from ident.errors import UsageError
 from ident.excitation.design import Design
 from ident.excitation.playback import setpoints
+from ident.files import write_whole
 
 
 def write_design(folder: Path, name: str, design: Design) -> None:
@@ -26,11 +25,6 @@ def write_design(folder: Path, name: str, design: Design) -> None:
     buffer = pa.BufferOutputStream()
     pq.write_table(table, buffer, compression="zstd")
     text = json.dumps(design.to_dict(), indent=1, ensure_ascii=False) + "\n"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        write_whole(folder / f"{name}.parquet", buffer.getvalue().to_pybytes())
-        write_whole(folder / f"{name}.json", text.encode())
-    except OSError as e:
-        raise UsageError(
-            str(folder), f"cannot be written: {e.strerror}", remedy="choose another -o"
-        ) from e
+    folder.mkdir(parents=True, exist_ok=True)
+    write_whole(folder / f"{name}.parquet", buffer.getvalue().to_pybytes())
+    write_whole(folder / f"{name}.json", text.encode())

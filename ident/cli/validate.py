@@ -23,7 +23,7 @@ def validate(
     quiet: common.Quiet = False,
     config: common.Config = None,
 ) -> None:
-    """Score the model of RUN on logs: RMS and relative error, beside plain least squares and CAD."""
+    """Score the model of RUN on logs, beside plain least squares and CAD."""
     logs = common.expanded(logs)
     preparation = common.preparation(skip, cutoff_hz, score_hz, delay_ms)
 

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 # A friction guess is a guess: its pull is a hundred times weaker than that of CAD inertias.
 _FRICTION_PRIOR_STD = 10.0
+# Real torque reaches a tenth of this; noise-free data, weighed more, would leave the solver no
+# digits for the constraints.
+_LARGEST_WEIGHT = 1e6
 _ON_BOUND = 1e-6  # of the parameter's own size; interior-point solutions stop this far away
 
 
@@ -145,7 +148,8 @@ def fit_physical(
     b = base.rank
     x = cp.Variable(len(prior.theta))
     data = factor[:b, :b] @ base.grouping * prior.size
-    misfit = cp.sum_squares(data @ x - factor[:b, b])
+    weight = min(1.0, _LARGEST_WEIGHT / max(float(np.linalg.norm(data, 2)), 1e-300))
+    misfit = cp.sum_squares(weight * (data @ x - factor[:b, b]))
     pull = cp.sum_squares(cp.multiply(1.0 / prior.std, x - prior.theta / prior.size))
     links = np.flatnonzero(columns.inertial).reshape(-1, 10)
     bounded = np.array([c.nonnegative for c in columns.columns]) & ~columns.inertial

@@ -7,17 +7,17 @@ nothing that a parameter could explain.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ident.arrays import Array, Mask, frozen
 from ident.base.basemap import BaseMap
-from ident.fit.rows import rows, split_for
-from ident.leastsquares.factor import merge_tree, reduce_rows
+from ident.fit.rows import base_columns, factors_of
+from ident.leastsquares.factor import merge_tree, triangular
 from ident.leastsquares.solve import Solution
-from ident.logs.dataset import Dataset
+from ident.logs.dataset import Block, Dataset
 from ident.regressor.columns import Stack
 
 
@@ -50,27 +50,23 @@ def estimate_delay(
     hold_out: bool = False,
 ) -> Delay:
     """Delay of each joint, in one pass; infinite standard error where torque never changes."""
+    regress = base_columns(columns, base)
 
-    def pieces() -> Iterator[tuple[int, Array, Array, Mask]]:
-        for dataset in datasets:
-            split = split_for(dataset)
-            for piece in rows(dataset, columns, base):
-                if len(piece.t) < 3:
-                    continue
-                predicted = np.einsum("jbm,b->jm", piece.Y, solution.theta)
-                rate = np.gradient(predicted, piece.t, axis=1)
-                valid = piece.valid & split.training(piece.t) if hold_out else piece.valid
-                Y = np.concatenate([piece.Y, -rate[:, None]], axis=1)
-                yield 0, Y, piece.tau, valid
+    def with_rate(block: Block) -> Array:
+        Y = regress(block)
+        predicted = np.einsum("jbk,b->jk", Y, solution.theta)
+        # Per unit delay; where the sign of a velocity jumps the row is masked.
+        rate = np.gradient(predicted, block.t, axis=1)
+        return np.concatenate([Y, -rate[:, None]], axis=1)
 
     n, b = columns.robot.n, base.rank
-    whole = reduce_rows(pieces(), n, b + 1).merged()
+    whole = factors_of(datasets, with_rate, n, b + 1, hold_out=hold_out).merged()
     spread = []
     for j, sigma in enumerate(solution.sigma):
         R = np.zeros((b + 2, b + n + 1))
         R[:, [*range(b), b + j, b + n]] = whole.R[0, j] / sigma
         spread.append(R)
-    factor = merge_tree([np.linalg.qr(R, mode="r") for R in spread])
+    factor = merge_tree([triangular(R) for R in spread])
     return _read(factor, b, n)
 
 

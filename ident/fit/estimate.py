@@ -8,14 +8,14 @@ from functools import cached_property
 
 import numpy as np
 
-from ident.arrays import Array, frozen, locked
+from ident.arrays import Array, locked
 from ident.base.basemap import BaseMap
 from ident.base.sampled import reduce_stack
 from ident.errors import Finding, LogError
 from ident.fit.consistent import PhysicalFit, Prior, fit_physical, prior_of
 from ident.fit.delay import Delay, estimate_delay
 from ident.fit.options import FitOptions
-from ident.fit.rows import factors_of
+from ident.fit.rows import base_columns, factors_of
 from ident.leastsquares.condition import Condition, condition_numbers
 from ident.leastsquares.solve import Solution, solve_ols, solve_wls
 from ident.logs.dataset import Dataset
@@ -181,7 +181,9 @@ def estimate(
     columns = columns_for(robot, options, kinds[0])
     base = reduce_stack(columns)
     prior = prior_of(columns, options)
-    factors = factors_of(datasets, columns, base, hold_out=hold_out)
+    factors = factors_of(
+        datasets, base_columns(columns, base), robot.n, base.rank, hold_out=hold_out
+    )
     solve = solve_ols if options.method == "ols" else solve_wls
     solution = solve(factors, base.reduce(prior.theta))
     physical = None

@@ -7,16 +7,20 @@ noise nearly white, which the covariance relies on.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
 from ident.arrays import Array, Mask
 from ident.base.basemap import BaseMap
 from ident.leastsquares.factor import Factors, reduce_rows
-from ident.logs.dataset import Dataset
+from ident.logs.dataset import Block, Dataset
 from ident.regressor.columns import Stack
+
+Purpose = Literal["fit", "score"]
+Regress = Callable[[Block], Array]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -28,10 +32,10 @@ class Rows:
     t : (M,) s
     q, dq : (M, n)
     Y : (n, b, M)
-        Base columns.
+        Columns of the regression.
     tau : (n, M)
-    valid, scored : (n, M)
-        Rows that may be fitted; rows that may be scored (near reversal included).
+    use : (n, M)
+        Rows that stand on samples fit for the purpose; in the others Y and tau mean nothing.
     """
 
     t: Array
@@ -39,9 +43,12 @@ class Rows:
     dq: Array
     Y: Array
     tau: Array
-    valid: Mask
-    scored: Mask
-    segment: int
+    use: Mask
+
+
+def base_columns(columns: Stack, base: BaseMap) -> Regress:
+    """The regressor (n, b, N) of a block, in base columns."""
+    return lambda block: columns.evaluate(block)[:, base.kept]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +74,7 @@ class Split:
     def training(self, t: Array) -> Mask:
         """Rows to fit."""
         near = (self.held_out(t + shift) for shift in (-self.guard_s, 0.0, self.guard_s))
-        return ~np.any(list(near), axis=0)
+        return np.asarray(~np.any(list(near), axis=0))
 
 
 def split_for(dataset: Dataset) -> Split:
@@ -77,29 +84,38 @@ def split_for(dataset: Dataset) -> Split:
     return Split(length_s=length, guard_s=guard)
 
 
-def rows(dataset: Dataset, columns: Stack, base: BaseMap) -> Iterator[Rows]:
-    """Regression rows of a dataset, block by block, in base columns."""
+def rows(dataset: Dataset, regress: Regress, purpose: Purpose) -> Iterator[Rows]:
+    """Regression rows of a dataset, block by block.
+
+    Samples that do not serve the purpose (near reversal for a fit; filled or unsettled ones for a
+    score too) are zero in columns and torque before both are low-passed, so that none leaks into
+    its neighbours and ``tau = Y theta`` holds on.
+    """
     decimate = dataset.decimator
     for block in dataset:
-        Y = columns.evaluate(block)[:, base.kept]
+        mask = block.valid if purpose == "fit" else block.scored
+        here = decimate.rows(block)
         yield Rows(
-            t=block.t[decimate.rows(block)],
-            q=block.q[decimate.rows(block)],
-            dq=block.dq[decimate.rows(block)],
-            Y=decimate(Y, block),
-            tau=decimate(block.tau.T, block),
-            valid=decimate.valid(block).T,
-            scored=decimate.scored(block).T,
-            segment=block.segment,
+            t=block.t[here],
+            q=block.q[here],
+            dq=block.dq[here],
+            Y=decimate(regress(block), block, mask.T[:, None]),
+            tau=decimate(block.tau.T, block, mask.T),
+            use=decimate.kept(block, mask).T,
         )
 
 
 def factors_of(
-    datasets: Iterable[Dataset], columns: Stack, base: BaseMap, *, hold_out: bool = False
+    datasets: Iterable[Dataset], regress: Regress, joints: int, width: int, *, hold_out: bool
 ) -> Factors:
     """Factors of the rows of several logs, grouped by block of time.
 
-    With ``hold_out``, of the training part of each log only; see ``Split``.
+    Parameters
+    ----------
+    regress : callable
+        Gives ``width`` columns.
+    hold_out : bool
+        Take the training part of each log only; see ``Split``.
     """
 
     def pieces() -> Iterator[tuple[int, Array, Array, Mask]]:
@@ -107,13 +123,13 @@ def factors_of(
         for dataset in datasets:
             split = split_for(dataset)
             last = first
-            for piece in rows(dataset, columns, base):
-                valid = piece.valid & split.training(piece.t) if hold_out else piece.valid
+            for piece in rows(dataset, regress, "fit"):
+                use = piece.use & split.training(piece.t) if hold_out else piece.use
                 group = first + split.group(piece.t).astype(int)
                 for g in np.unique(group):
                     here = group == g
                     last = max(last, int(g) + 1)
-                    yield int(g), piece.Y[:, :, here], piece.tau[:, here], valid[:, here]
+                    yield int(g), piece.Y[:, :, here], piece.tau[:, here], use[:, here]
             first = last
 
-    return reduce_rows(pieces(), columns.robot.n, base.rank)
+    return reduce_rows(pieces(), joints, width)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from ident.arrays import Array, frozen, locked
+from ident.arrays import Array, Mask, frozen, locked
 from ident.fit.estimate import Estimate
-from ident.fit.rows import Rows, rows, split_for
+from ident.fit.rows import Rows, base_columns, rows, split_for
 from ident.logs.dataset import Dataset
 
 Kind = Literal["trajectory", "repeat", "blocks"]
@@ -111,11 +111,12 @@ def evaluate(
     ``training`` logs serve to tell a repeat from a new motion.
     """
     betas = _models(estimate)
+    regress = base_columns(estimate.columns, estimate.base)
     sums = [_Sums(estimate.robot.n) for _ in betas]
     for dataset in held_out:
         split = split_for(dataset)
-        for piece in rows(dataset, estimate.columns, estimate.base):
-            use = piece.scored & split.held_out(piece.t) if hold_out else piece.scored
+        for piece in rows(dataset, regress, "score"):
+            use = piece.use & split.held_out(piece.t) if hold_out else piece.use
             for beta, total in zip(betas, sums, strict=True):
                 total.add(piece, beta, use)
     identified, least_squares, cad = (total.score() for total in sums)
@@ -134,25 +135,30 @@ def evaluate(
 
 
 def trace(estimate: Estimate, dataset: Dataset, limit: int = 4000) -> Trace:
-    """Torque of the first ``limit`` decimated rows of a log, measured and predicted."""
+    """Torque of the first ``limit`` decimated rows of a log, measured and predicted.
+
+    NaN where a sample was filled or not settled, so that figures show a gap.
+    """
     pieces: list[Rows] = []
-    count = 0
-    for piece in rows(dataset, estimate.columns, estimate.base):
+    for piece in rows(dataset, base_columns(estimate.columns, estimate.base), "score"):
         pieces.append(piece)
-        count += len(piece.t)
-        if count >= limit:
+        if sum(len(piece.t) for piece in pieces) >= limit:
             break
-    gathered = [
-        np.concatenate([(beta @ piece.Y).T for piece in pieces])[:limit]
+
+    def gathered(values: Iterable[Array]) -> Array:
+        return np.concatenate(list(values))[:limit]
+
+    identified, least_squares, cad = (
+        gathered(np.where(p.use, beta @ p.Y, np.nan).T for p in pieces)
         for beta in _models(estimate)
-    ]
+    )
     return Trace(
-        t=np.concatenate([piece.t for piece in pieces])[:limit],
-        dq=np.concatenate([piece.dq for piece in pieces])[:limit],
-        measured=np.concatenate([piece.tau.T for piece in pieces])[:limit],
-        identified=gathered[0],
-        least_squares=gathered[1],
-        cad=gathered[2],
+        t=gathered(p.t for p in pieces),
+        dq=gathered(p.dq for p in pieces),
+        measured=gathered(np.where(p.use, p.tau, np.nan).T for p in pieces),
+        identified=identified,
+        least_squares=least_squares,
+        cad=cad,
         log=dataset.recording.name,
     )
 
@@ -194,7 +200,7 @@ class _Sums:
         self.rows = np.zeros(n)
         self._error, self._torque, self._square = np.zeros(n), np.zeros(n), np.zeros(n)
 
-    def add(self, piece: Rows, beta: Array, use: Array) -> None:
+    def add(self, piece: Rows, beta: Array, use: Mask) -> None:
         tau = np.where(use, piece.tau, 0.0)
         error = np.where(use, piece.tau - beta @ piece.Y, 0.0)
         self.rows += use.sum(axis=1)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ident.errors import UsageError
+from ident.files import whole_file
 from ident.logs.metadata import to_metadata
 from ident.logs.recording import Facts, Recording, Rows, recording_of_arrays
 from ident.logs.units import si_unit
@@ -85,21 +83,12 @@ def _write(
             fields.append(pa.field(f"{joint}/{channel}", pa.float64(), metadata=unit))
     metadata = {**to_metadata(facts), "joint_names": json.dumps(robot.joints)}
     schema = pa.schema(fields, metadata=metadata)
-    try:
-        handle, sibling = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        os.close(handle)
-    except OSError as e:
-        raise UsageError(str(path), f"cannot be written: {e.strerror}") from e
-    try:
-        with pq.ParquetWriter(sibling, schema, compression="zstd", version="2.6") as writer:
-            for rows in groups:
-                writer.write_table(pa.table(_columns(rows, channels), schema=schema))
-        os.chmod(sibling, 0o666 & ~_umask())
-        os.replace(sibling, path)
-    except OSError as e:
-        raise UsageError(str(path), f"cannot be written: {e.strerror or e}") from e
-    finally:
-        Path(sibling).unlink(missing_ok=True)
+    with (
+        whole_file(path) as sibling,
+        pq.ParquetWriter(sibling, schema, compression="zstd", version="2.6") as writer,
+    ):
+        for rows in groups:
+            writer.write_table(pa.table(_columns(rows, channels), schema=schema))
 
 
 def _columns(rows: Rows, channels: Sequence[str]) -> list[np.ndarray]:
@@ -108,10 +97,3 @@ def _columns(rows: Rows, channels: Sequence[str]) -> list[np.ndarray]:
         rows.time,
         *(np.ascontiguousarray(rows.channels[name][:, j]) for j in joints for name in channels),
     ]
-
-
-def _umask() -> int:
-    """Return the process's umask; a temporary file is private, a log is not."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
