@@ -69,7 +69,7 @@ def _torque(robot: Robot, trace: Trace, joint: int) -> Figure:
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1))
     unit = effort_unit(robot, joint)
     shown = slice(ROWS_SHOWN)
-    time = trace.t[shown]
+    time = trace.t[shown] - trace.t[0]
     t = _broken(time, time)
     series = (
         ("CAD", trace.cad, CAD, (0, (4, 1.5))),

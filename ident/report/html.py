@@ -77,7 +77,7 @@ def _context(report: Report) -> dict[str, Any]:
         "verdict": report.verdict.name,
         "headline": wording.headline(report.validations[0]),
         "reasons": wording.reasons(report.verdict),
-        "facts": wording.facts(estimate),
+        "facts": (*wording.facts(estimate), _found(report)),
         "units": wording.effort_units(estimate.robot),
         "tests": [_test(validation) for validation in report.validations],
         "findings": wording.by_severity(report.findings),
@@ -91,6 +91,10 @@ def _context(report: Report) -> dict[str, Any]:
         "provenance": provenance,
         "options": _options(estimate) | dict(provenance.options),
     }
+
+
+def _found(report: Report) -> wording.Fact:
+    return wording.Fact(label="findings", value=wording.count_findings(report.findings))
 
 
 def _test(validation: Validation) -> dict[str, Any]:
@@ -107,10 +111,11 @@ def _torques(report: Report) -> list[TorqueSection]:
     for role, traces in (("held out", report.held_out), ("training", report.training)):
         for trace in traces:
             shown = trace.t[: figures.ROWS_SHOWN]
+            length = shown[-1] - shown[0]
             sections.append(
                 TorqueSection(
                     title=f"Torque, {role}: {trace.log}",
-                    caption=f"{shown[0]:.1f} s to {shown[-1]:.1f} s of the log.",
+                    caption=f"{length:.1f} s of the log, from t = {shown[0]:.1f} s on.",
                     panels=_torque_panels(report, trace, f"t{len(sections)}"),
                 )
             )

@@ -49,6 +49,8 @@ def print_summary(
         _print_fact(console, fact.label, fact.value)
     _print_fact(console, "delay", wording.largest_delay(estimate))
     _print_fact(console, "findings", wording.count_findings(findings))
+    if findings:
+        _blank(console)
     print_findings(console, findings)
 
 

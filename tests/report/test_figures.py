@@ -81,12 +81,20 @@ def test_torque_is_what_was_measured_and_predicted(report: Report) -> None:
     figure = every_figure(report)["torque"]
     for label, values in (("measured", trace.measured), ("CAD", trace.cad)):
         t, tau = curve(figure, label)
-        np.testing.assert_array_equal(t, trace.t)
+        np.testing.assert_array_equal(t, trace.t - trace.t[0])
         np.testing.assert_array_equal(tau, values[:, 0])
     residual = np.asarray(figure.axes[1].lines[1].get_ydata())
     np.testing.assert_array_equal(residual, (trace.measured - trace.identified)[:, 0])
     assert figure.axes[0].get_ylabel() == "torque, N·m"
     assert figure.axes[1].get_xlabel() == "time, s"
+
+
+def test_time_counts_from_the_first_row(report: Report) -> None:
+    trace = report.training[0]
+    robot = report.estimate.robot
+    late = figures.torque_figure(robot, replace(trace, t=trace.t + 1_460_037_379.0), 0)
+    t, _ = curve(late, "measured")
+    np.testing.assert_allclose(t, trace.t, rtol=0, atol=1e-6)
 
 
 def test_no_line_crosses_a_gap(report: Report) -> None:
