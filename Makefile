@@ -17,14 +17,14 @@ COMPILE = .venv/bin/uv pip compile --quiet --universal --python-version 3.11 \
 	--fork-strategy fewest --generate-hashes --no-emit-index-url \
 	--custom-compile-command "make lock" pyproject.toml
 
-.PHONY: help install identify validate excite export notebooks sample-logs \
+.PHONY: help install identify validate excite export notebooks readme-figure sample-logs \
 	test lint check bench lock clean need-ROBOT need-LOG
 .DEFAULT_GOAL = help
 
 help: ## this list
 	@echo "make TARGET [ROBOT=ur5] [LOG='a.parquet b.parquet'] [VALIDATE='c*.parquet'] [OUT=folder] [ARGS='--option …']"
 	@echo
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' Makefile
 	@echo
 	@echo "Each target sets up .venv when needed; PYTHON=… chooses the interpreter that it is made with."
 
@@ -46,6 +46,9 @@ export: need-ROBOT .venv/.runtime ## export an identified model (ROBOT=run folde
 notebooks: .venv/.dev ## execute the notebooks, each into an .ipynb beside it
 	@.venv/bin/jupytext --quiet --to ipynb --set-kernel python3 notebooks/*.py
 	@.venv/bin/jupyter-execute --inplace notebooks/*.ipynb
+
+readme-figure: need-LOG .venv/.runtime ## draw README's figure from the KUKA LWR logs in folder LOG
+	@.venv/bin/python notebooks/readme/kuka_lwr.py $(LOG)
 
 sample-logs: .venv/.dev ## simulate the sample logs in data/logs again
 	@$(IDENT) simulate-samples $(ARGS)

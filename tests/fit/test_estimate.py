@@ -9,7 +9,9 @@ from ident.fit.rows import base_columns, rows
 from ident.fit.uncertainty import base_parameters, parameter_table
 from ident.logs.dataset import prepare
 from ident.logs.recording import Facts, recording_of_arrays
+from ident.logs.preparation import Preparation
 from ident.model.registry import load_robot
+from ident.regressor.columns import States
 from tests.fit import trial
 
 ROBOT = load_robot("planar2r")
@@ -76,7 +78,7 @@ def test_standard_parameters_that_differ_are_not_an_error():
     other[1, 0], other[0, 1] = 1.3, 0.35
     other[0, 9] = 0.10
     twin = ROBOT.with_pi(other.ravel())
-    t, states = trial.motion(2.0)
+    _, states = trial.motion(2.0)
     np.testing.assert_allclose(
         trial.torque(twin, states), trial.torque(ROBOT, states), rtol=0, atol=1e-11
     )
@@ -95,8 +97,6 @@ def test_joint_that_never_moves_is_named():
     t, states = trial.motion()
     still = np.array(states.q)
     still[:, 1] = 0.4
-    from ident.regressor.columns import States
-
     moved = np.column_stack([states.dq[:, 0], np.zeros_like(t)])
     pushed = np.column_stack([states.ddq[:, 0], np.zeros_like(t)])
     tau = trial.torque(ROBOT, States(q=still, dq=moved, ddq=pushed))
@@ -111,7 +111,6 @@ def test_joint_that_never_moves_is_named():
 
 
 def test_link_torque_sensors_leave_armature_out():
-    log = trial.recording(ROBOT)
     facts = Facts(robot="planar2r", effort_kind="link_torque_sensor")
     t, states = trial.motion()
     log = recording_of_arrays(
@@ -141,12 +140,8 @@ def test_delay_of_the_torque_is_measured():
     assert any(f.name == "torque_delay" for f in fitted.findings)
 
 
-def test_joint_limits_of_knowledge_do_not_depend_on_the_blocks():
-    from dataclasses import replace
-
-    from ident.logs.preparation import Preparation
-
+def test_estimate_does_not_depend_on_the_size_of_blocks():
     log = trial.recording(ROBOT, noise=0.2)
     whole = estimate([prepare(log, ROBOT)], ROBOT)
-    small = estimate([prepare(log, ROBOT, replace(Preparation(), block_rows=3000))], ROBOT)
+    small = estimate([prepare(log, ROBOT, Preparation(block_rows=3000))], ROBOT)
     np.testing.assert_allclose(small.beta, whole.beta, rtol=1e-6, atol=1e-8)
