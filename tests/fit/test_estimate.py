@@ -8,8 +8,8 @@ from ident.fit.options import FitOptions
 from ident.fit.rows import base_columns, rows
 from ident.fit.uncertainty import base_parameters, parameter_table
 from ident.logs.dataset import prepare
-from ident.logs.recording import Facts, recording_of_arrays
 from ident.logs.preparation import Preparation
+from ident.logs.recording import Facts, recording_of_arrays
 from ident.model.registry import load_robot
 from ident.regressor.columns import States
 from tests.fit import trial
