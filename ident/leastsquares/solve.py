@@ -147,12 +147,13 @@ class _Split:
     @classmethod
     def of(cls, factor: Array) -> _Split:
         p = len(factor) - 1
-        scale = np.linalg.norm(factor[:p, :p], axis=0)
-        scale = np.where(scale > 0.0, scale, 1.0)
+        norms = np.linalg.norm(factor[:p, :p], axis=0)
+        scale = np.where(norms > 0.0, norms, 1.0)
         U, s, Vt = np.linalg.svd(factor[:p, :p] / scale)
         seen = s > _NO_DATA * s[0]
         # half · halfᵀ is the covariance of the estimate.
         half = Vt[seen].T / s[seen] / scale[:, None]
+        half[norms == 0.0] = 0.0  # without rounding: such a parameter keeps its prior exactly
         return cls(scale, seen, Vt[~seen].T, half, U.T[seen])
 
     def solve(self, factor: Array, prior: Array) -> Array:
