@@ -87,10 +87,11 @@ def _edits(data: bytes, link: _Element, pi: Array) -> list[Edit]:
     tags = {name: tag(name, facts).encode() for name, facts in inertial_elements(pi).items()}
     if inertial is None:
         return [_addition(data, link, tags, newline)]
-    if inertial.end == inertial.inside:  # <inertial/>
+    if not inertial.children:
         indent = newline + _indent(data, inertial.start)
         return [(inertial.start, inertial.end, _block(tags, indent))]
-    indent = newline + _indent(data, min(e.start for e in inertial.children.values()))
+    first = _indent(data, min(child.start for child in inertial.children.values()))
+    indent = newline + first if first else b""  # all on one line, or one to a line
     edits = []
     for name, fresh in tags.items():
         if (old := inertial.children.get(name)) is not None:
