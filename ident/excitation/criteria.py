@@ -1,12 +1,7 @@
 """How well a motion shows the parameters: condition numbers, log det, predicted errors.
 
-Rows are divided by the noise of their joint and columns multiplied by **fixed magnitudes** of the
-parameters. A magnitude is the value that moves the torque by as much as its noise, root mean square
-over a reference motion that is the same for all robots: any position, |dq| ≤ 2, |ddq| ≤ 4 (SI),
-uniformly. It depends on the robot, never on the trajectory: a path that is ten times slower shows
-inertias a hundred times less, and its condition number says so. The CAD values themselves were
-tried as magnitudes and not taken: they ask for the inertia of the last wrist link to a few percent,
-which no motion gives, and every design is then chosen by that column alone (UR5: 1e4).
+Rows are divided by the noise of their joint and columns multiplied by the fixed magnitudes of the
+parameters; see ``ident.base.magnitudes``.
 """
 
 from __future__ import annotations
@@ -19,7 +14,8 @@ import numpy as np
 
 from ident.arrays import Array, Mask, frozen, locked
 from ident.base.basemap import BaseMap
-from ident.base.sampled import random_states, reduce_stack
+from ident.base.magnitudes import magnitudes
+from ident.base.sampled import reduce_stack
 from ident.errors import Finding, UsageError
 from ident.excitation.fourier import FourierSeries
 from ident.leastsquares.condition import condition_numbers
@@ -34,7 +30,6 @@ GOOD, ACCEPTABLE = 30.0, 50.0
 _POINTS = 40  # per period of the highest harmonic; twice as many move the condition number by 1 %
 _SMOOTHING = 0.02  # rad/s or m/s: Coulomb friction turns round within this, so that gradients exist
 _NOISE = 0.01  # of the torque limit: what drives that measure current reach
-_REFERENCE = 2000  # states; magnitudes are then good to some percent
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -146,9 +141,7 @@ class Criterion:
     @cached_property
     def magnitudes(self) -> Array:
         """Value (b,) of each base parameter that moves the torque by as much as its noise."""
-        states = random_states(self.stack.robot, _REFERENCE, np.random.default_rng(0))
-        rows = self.rows(states) / np.tile(self.noise, _REFERENCE)[:, None]
-        return locked(1.0 / np.sqrt(np.mean(rows**2, axis=0)))
+        return magnitudes(self.stack, self.base, self.noise)
 
     @cached_property
     def inertial(self) -> Mask:

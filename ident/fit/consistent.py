@@ -62,6 +62,14 @@ class Prior:
     std: Array
     length: Array
 
+    def base_size(self, base: BaseMap) -> Array:
+        """Size (b,) of each base parameter: those of its members, root-sum-square."""
+        return np.sqrt(base.grouping**2 @ self.size**2)
+
+    def base_std(self, base: BaseMap) -> Array:
+        """Standard deviation (b,) of each base parameter, members independent."""
+        return np.sqrt(base.grouping**2 @ (self.size * self.std) ** 2)
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PhysicalFit:

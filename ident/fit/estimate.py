@@ -10,6 +10,7 @@ import numpy as np
 
 from ident.arrays import Array, locked
 from ident.base.basemap import BaseMap
+from ident.base.magnitudes import magnitudes
 from ident.base.sampled import reduce_stack
 from ident.errors import Finding, LogError
 from ident.fit.consistent import PhysicalFit, Prior, fit_physical, prior_of
@@ -113,18 +114,13 @@ class Estimate:
     def condition(self) -> Condition:
         """Condition numbers of the weighted regressor of the data, in base columns."""
         b = self.base.rank
-        magnitudes = magnitudes_of(self.base, self.prior)
-        return condition_numbers(self.solution.factor[:b, :b], magnitudes)
+        sizes = magnitudes(self.columns, self.base, self.solution.sigma)
+        return condition_numbers(self.solution.factor[:b, :b], sizes)
 
     @property
     def rank_inertial(self) -> int:
         """Number of base parameters that are inertial."""
         return int(np.count_nonzero(self.columns.inertial[self.base.kept]))
-
-
-def magnitudes_of(base: BaseMap, prior: Prior) -> Array:
-    """Prior magnitude (b,) of each base parameter: the sizes of its members, root-sum-square."""
-    return np.sqrt((base.grouping**2) @ (prior.size**2))
 
 
 def columns_for(robot: Robot, options: FitOptions, effort_kind: str) -> Stack:

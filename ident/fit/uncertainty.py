@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-
 from ident.fit.estimate import Estimate, unseen_names
 from ident.regressor.columns import Armature, Column
 
@@ -60,7 +58,7 @@ def base_parameters(estimate: Estimate) -> tuple[Parameter, ...]:
     """Rows of the base parameters."""
     base, columns = estimate.base, estimate.columns.columns
     unseen = set(unseen_names(base, estimate.solution))
-    prior_std = np.sqrt((base.grouping**2) @ (estimate.prior.size * estimate.prior.std) ** 2)
+    prior_std = estimate.prior.base_std(base)
     rows = []
     for i, k in enumerate(base.kept):
         std = float(estimate.std[i])

@@ -25,6 +25,8 @@ from ident.logs.recording import Recording
 from ident.logs.survey import Survey, survey
 from ident.model.robot import Robot
 
+_REST_S = 0.25  # the arm rests where no joint has moved for this long, and will not
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Block:
@@ -42,7 +44,7 @@ class Block:
         The joint's row may enter a fit: scored, and not near a reversal of that joint.
     scored : (N, n)
         The joint's row was measured, not filled, and lies in the span that is neither skipped nor
-        at an edge.
+        at an edge, and where the arm moves: at rest, friction is anywhere in its band.
     settled : (N,)
         The row lies where the transients of the segment's edges have died.
     segment : int
@@ -138,8 +140,11 @@ class Dataset:
         inside = slice(outer.start - wide.start, outer.stop - wide.start)
         t, signals, gone = self._signals(segment, wide)
         settled = self._settled(segment, wide)
-        scored = (settled & self._kept(t))[:, None] & ~_dilated(gone, self._reversal_rows)
         slow = np.abs(signals[1]) < self.preparation.reversal_speed
+        moving = np.asarray(~slow.all(axis=1, keepdims=True))
+        resting = ~_dilated(moving, round(_REST_S * self.rate_hz))
+        there = (settled & self._kept(t))[:, None] & ~resting
+        scored = there & ~_dilated(gone, self._reversal_rows)
         valid = scored & ~_dilated(slow, self._reversal_rows)
         arrays = (x[inside].copy(order="K") for x in (t, *signals, valid, scored, settled))
         names = ("t", "q", "dq", "ddq", "tau", "valid", "scored", "settled")
@@ -193,7 +198,12 @@ class Dataset:
 
     @cached_property
     def _settle_rows(self) -> int:
-        return round(self.filtering.settling(HALO) * self.rate_hz) + self._reversal_rows + 2
+        return round(self.filtering.settling(HALO) * self.rate_hz) + self._mask_rows + 2
+
+    @property
+    def _mask_rows(self) -> int:
+        """Rows by which any mask is widened at most."""
+        return max(self._reversal_rows, round(_REST_S * self.rate_hz))
 
     @cached_property
     def _reversal_rows(self) -> int:

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from ident.arrays import Array, Mask
 from ident.conventions import INERTIAL
-from ident.fit.estimate import Estimate, magnitudes_of
+from ident.fit.estimate import Estimate
 from ident.fit.uncertainty import Label, Parameter, base_parameters
 from ident.fit.validate import Trace
 from ident.model.robot import Robot
@@ -149,7 +149,7 @@ def _rigid(estimate: Estimate) -> Mask:
 def _parameters(estimate: Estimate, joint: str) -> Figure:
     here = [i for i, name in enumerate(_joints_of_base(estimate)) if name == joint]
     rows = base_parameters(estimate)
-    magnitudes = magnitudes_of(estimate.base, estimate.prior)
+    magnitudes = estimate.prior.base_size(estimate.base)
     figure = _panel(0.95 + _ROW * len(here), left=0.85)
     axes = figure.subplots()
     values = np.array([[rows[i].cad, rows[i].identified] for i in here]) / magnitudes[here, None]

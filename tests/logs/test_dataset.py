@@ -171,8 +171,11 @@ def test_f1_chatter_at_standstill_is_masked(planar, rng) -> None:
     recording = recording_of_arrays(
         planar, t, {"position": np.stack([noisy, q], 1), "effort": np.stack([tau, tau], 1)}
     )
+    naive = friction_fit(prepare(recording, planar, Preparation(reversal_speed=0.0)), "valid")
     dataset = prepare(recording, planar)
-    naive, masked = friction_fit(dataset, "scored"), friction_fit(dataset, "valid")
+    masked = friction_fit(dataset, "valid")
+    resting = np.concatenate([b.t[b.core][~b.scored[b.core, 0]] for b in dataset])
+    assert 8.5 < np.sum((resting > 0.5) & (resting < 10.0)) * 1e-3 < 9.5
     assert naive[1] < 1.3
     np.testing.assert_allclose(masked, [0.8, 2.0], rtol=5e-3)
 
