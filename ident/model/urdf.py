@@ -107,21 +107,22 @@ def _pi(link: ElementTree.Element, where: str, notes: list[Finding]) -> Array:
     if mass is None:
         raise ModelError(f"{where} <inertial>", "no <mass>", expected="a mass in kg")
     R, com = _origin(element, where)
+    mass_kg = _number(mass, "value", where)
     about_com = element.find("inertia")
-    if about_com is None:
+    six = [0.0] * 6
+    if about_com is not None:
+        six = [_number(about_com, key, where, default="0") for key in _SIX]
+    if mass_kg and not any(six):
         notes.append(
             Finding(
                 name="no_tensor",
                 severity="info",
                 where=where,
-                found="mass without <inertia>",
+                found="mass without a tensor, or with one of zeros",
                 remedy="taken as a point mass at its centre",
             )
         )
-        six = [0.0] * 6
-    else:
-        six = [_number(about_com, key, where, default="0") for key in _SIX]
-    return inertia.pi_from_com(_number(mass, "value", where), com, R @ inertia.tensor(six) @ R.T)
+    return inertia.pi_from_com(mass_kg, com, R @ inertia.tensor(six) @ R.T)
 
 
 def _edge(element: ElementTree.Element, where: str) -> Edge:

@@ -162,6 +162,12 @@ def test_no_limit_can_be_written_out(written: str) -> None:
     assert robot.velocity[0] == np.inf
 
 
+def test_a_tensor_of_zeros_is_noted() -> None:
+    zeros = arm(('ixx="1" iyy="2" izz="2.5"', 'ixx="0" iyy="0.0" izz="0"'))
+    (finding,) = parse_urdf(zeros).findings
+    assert (finding.name, finding.where) == ("no_tensor", "URDF: link 'one'")
+
+
 def test_a_file_is_kept_to_the_byte(tmp_path: Path) -> None:
     content = ("\ufeff" + ARM.replace("\n", "\r\n")).encode()
     path = tmp_path / "arm.urdf"
