@@ -1,8 +1,16 @@
 """The command line: one small file per verb; each loads, calls one stage, saves and prints."""
 
+import os
+
+# Matrices here are small: BLAS threads wait for each other longer than they work (fourteen times
+# slower on two busy cores). Read when NumPy is first imported; whoever sets it is left alone.
+_ONE_THREAD = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+
 
 def main() -> None:
     """Entry point of the ``ident`` command."""
+    for name in _ONE_THREAD:
+        os.environ.setdefault(name, "1")
     from ident.cli.app import app
 
     app()

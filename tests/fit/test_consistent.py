@@ -1,3 +1,5 @@
+import time
+
 import numpy as np
 import pytest
 
@@ -6,9 +8,10 @@ from ident.errors import InfeasibleError
 from ident.fit import consistent
 from ident.fit.consistent import fit_physical, mass_powers, prior_of
 from ident.fit.options import FitOptions
-from ident.leastsquares.factor import triangular
+from ident.leastsquares.factor import Reduction, triangular
 from ident.model import inertia
 from ident.model.dh import DHRow, robot_of_table
+from ident.model.registry import load_robot
 from ident.model.robot import Robot
 from ident.regressor.columns import Stack, stack
 from ident.regressor.friction import friction_terms
@@ -96,6 +99,31 @@ def test_prior_makes_impossible_and_missing_bodies_possible():
         assert inertia.smallest_eigenvalue(prior.theta) > 0.0
         assert np.all(prior.size > 0.0)
         np.testing.assert_allclose(prior.size[:10], prior.theta[0] * mass_powers(prior.length)[0])
+
+
+def test_a_log_of_420_000_rows_is_small_for_the_solver():
+    # Case G5: given to cvxpy as rows, this does not compile in any useful time.
+    robot = load_robot("panda")
+    columns = stack(derive(robot), armature=False, friction=friction_terms(robot))
+    options = FitOptions()
+    prior = prior_of(columns, options)
+    rng = np.random.default_rng(0)
+    p, rows, sigma = len(columns.names), 10_000, 1e-3
+    assert p == 91
+    reduction, gram, moment = Reduction(1, p), np.zeros((p, p)), np.zeros(p)
+    for _ in range(42):
+        X = rng.normal(size=(p, rows))
+        y = prior.theta @ X + sigma * rng.normal(size=rows)
+        reduction.add(0, X[None], y[None], np.ones((1, rows), dtype=bool))
+        gram += X @ X.T
+        moment += X @ y
+    start = time.perf_counter()
+    factor = reduction.finish().weighted(np.array([1.0 / sigma]))
+    found = fit_physical(factor, everything(columns), columns, prior, options)
+    assert time.perf_counter() - start < 10.0
+    assert found.status == "optimal"
+    plain = np.linalg.solve(gram, moment)
+    np.testing.assert_allclose(found.theta, plain, rtol=0, atol=1e-6 * np.abs(plain).max())
 
 
 def test_solvers_that_all_fail_are_named(monkeypatch):
