@@ -14,6 +14,9 @@ from ident.leastsquares.factor import Factors, residual_norms
 # Singular values of the column-scaled factor below this, relative to the largest, are no data: the
 # factor carries about 13 digits, and torque is never good to more than 6.
 _NO_DATA = 1e-9
+# A column this small next to the largest holds what filters leave of a joint that stood still. SI
+# columns of one robot span five decades.
+_STANDSTILL = 1e-12
 # Noise-free data leave rounding: a residual below this, relative to the torque, is taken for this.
 _ROUNDING = 1e-13
 _REWEIGHTINGS = 20
@@ -34,7 +37,7 @@ class Solution:
     unseen : (p, k)
         Orthonormal basis, in scaled columns, of what the data do not show.
     scale : (p,)
-        Norm of each column of the factor, one where it is zero.
+        Norm of each column of the factor, one where it is nothing but rounding.
     """
 
     theta: Array
@@ -148,12 +151,13 @@ class _Split:
     def of(cls, factor: Array) -> _Split:
         p = len(factor) - 1
         norms = np.linalg.norm(factor[:p, :p], axis=0)
-        scale = np.where(norms > 0.0, norms, 1.0)
-        U, s, Vt = np.linalg.svd(factor[:p, :p] / scale)
+        moved = norms > _STANDSTILL * norms.max(initial=0.0)
+        scale = np.where(moved, norms, 1.0)
+        U, s, Vt = np.linalg.svd(np.where(moved, factor[:p, :p] / scale, 0.0))
         seen = s > _NO_DATA * s[0]
         # half · halfᵀ is the covariance of the estimate.
         half = Vt[seen].T / s[seen] / scale[:, None]
-        half[norms == 0.0] = 0.0  # without rounding: such a parameter keeps its prior exactly
+        half[~moved] = 0.0  # without rounding: such a parameter keeps its prior exactly
         return cls(scale, seen, Vt[~seen].T, half, U.T[seen])
 
     def solve(self, factor: Array, prior: Array) -> Array:

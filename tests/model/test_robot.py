@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
+from ident.arrays import Array
 from ident.conventions import MOUNTS
 from ident.errors import ModelError
-from ident.model import rotation
+from ident.model import inertia, rotation
 from ident.model.registry import load_robot
 from ident.model.tree import Edge, assemble
 from ident.regressor.rigid import derive
@@ -58,6 +59,23 @@ def test_digests_tell_geometry_from_inertia() -> None:
     assert heavier.kinematic_digest == robot.kinematic_digest
     assert heavier.digest != robot.digest
     assert ceiling.kinematic_digest != robot.kinematic_digest
+
+
+def test_a_far_off_violation_is_found_and_a_point_mass_is_none() -> None:
+    rng = np.random.default_rng(0)
+    robot = random_tree(rng, moving=2)
+    link = robot.links[1]
+
+    def found(tensor: Array, com: Array) -> list[str]:
+        pi = inertia.pi_from_com(1.0, com, tensor)
+        parts = (replace(link.parts[0], pi=pi),)
+        changed = replace(robot, links=(robot.links[0], replace(link, parts=parts, pi=pi)))
+        return [f.name for f in changed.findings]
+
+    for com in rng.normal(size=(20, 3)):
+        assert found(np.zeros((3, 3)), com) == []
+        assert found(np.diag([1e-5, 1e-5, 1e-5]), com) == []
+        assert found(np.diag([1e-5, 1e-5, 2.1e-5]), com) == ["nonphysical_inertia"]
 
 
 def test_descendants_are_what_a_link_carries() -> None:
