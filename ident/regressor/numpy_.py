@@ -8,6 +8,7 @@ plain loop without allocation.
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ class Runner:
         self._rows, outputs, self._count = _allocate(program)
         self._held = [(i, j, outputs[i, j]) for i, j in np.argwhere(program.outputs >= 0)]
         self._schedules: dict[int, tuple[Array, list[Step]]] = {}
+        self._lock = Lock()  # the buffer holds one run at a time
 
     def __reduce__(self) -> tuple[object, ...]:
         """Travel as the program; bound rows would arrive as copies that share no buffer."""
@@ -42,12 +44,13 @@ class Runner:
         out[program.outputs < 0] = 0.0
         for start in range(0, total, BLOCK):
             stop = min(start + BLOCK, total)
-            buffer, steps = self._schedule(stop - start)
-            buffer[: len(program.inputs)] = inputs[:, start:stop]
-            for ufunc, operands in steps:
-                ufunc(*operands)
-            for i, j, row in self._held:
-                out[i, j, start:stop] = buffer[row]
+            with self._lock:
+                buffer, steps = self._schedule(stop - start)
+                buffer[: len(program.inputs)] = inputs[:, start:stop]
+                for ufunc, operands in steps:
+                    ufunc(*operands)
+                for i, j, row in self._held:
+                    out[i, j, start:stop] = buffer[row]
 
     def _schedule(self, size: int) -> tuple[Array, list[Step]]:
         if size not in self._schedules:

@@ -1,4 +1,5 @@
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,17 @@ def test_a_used_regressor_survives_the_trip_between_processes() -> None:
     arrived = pickle.loads(pickle.dumps(UR5))
     assert_array_equal(arrived(*states), wanted)
     assert_array_equal(arrived(*other), UR5(*other))
+
+
+def test_threads_do_not_write_over_each_other() -> None:
+    motions = [
+        random_motion(UR5.robot, 4 * BLOCK, np.random.default_rng(seed)) for seed in range(4)
+    ]
+    wanted = [UR5(*motion) for motion in motions]
+    with ThreadPoolExecutor(8) as pool:
+        for _ in range(5):
+            for found, expected in zip(pool.map(lambda m: UR5(*m), motions), wanted, strict=True):
+                assert_array_equal(found, expected)
 
 
 def test_gravity_is_the_torque_at_rest() -> None:
