@@ -27,8 +27,10 @@ if TYPE_CHECKING:
     from ident.fit.estimate import estimate as estimate
     from ident.fit.options import FitOptions as FitOptions
     from ident.fit.uncertainty import parameter_table as parameter_table
+    from ident.fit.validate import Trace as Trace
     from ident.fit.validate import Validation as Validation
     from ident.fit.validate import evaluate as evaluate
+    from ident.fit.validate import trace as trace
     from ident.logs.checks import check as check
     from ident.logs.dataset import Dataset as Dataset
     from ident.logs.dataset import prepare as prepare
@@ -52,7 +54,7 @@ _HOMES = {
     "fit.estimate": ("Estimate", "estimate"),
     "fit.options": ("FitOptions",),
     "fit.uncertainty": ("parameter_table",),
-    "fit.validate": ("Validation", "evaluate"),
+    "fit.validate": ("Trace", "Validation", "evaluate", "trace"),
     "logs.checks": ("check",),
     "logs.dataset": ("Dataset", "prepare"),
     "logs.preparation": ("Preparation",),
