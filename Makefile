@@ -64,7 +64,7 @@ lint: .venv/.dev ## check style, format and types
 check: lint test ## all that a change must pass: lint and test
 
 bench: .venv/.dev ## measure speed against peers
-	@$(PYTEST) -m bench $(ARGS)
+	@$(PYTEST) -m bench -s $(ARGS)
 
 lock: .venv/.dev ## pin the dependencies again (ARGS=--upgrade for newer releases)
 	@$(COMPILE) --extra mujoco --group dev --output-file requirements-dev.lock $(ARGS)

@@ -58,7 +58,7 @@ def held_out(validation: Validation) -> dict[str, Any]:
         **score(validation.identified),
         "least_squares": score(validation.least_squares),
         "cad": score(validation.cad),
-        "rows": validation.rows,
+        "rows": validation.rows.astype(int),
         "cutoff_hz": validation.cutoff_hz,
     }
 
