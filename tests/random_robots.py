@@ -1,4 +1,4 @@
-"""Robots and bodies drawn from a seed: trees of all joint kinds, possible inertias, other masses."""
+"""Robots and bodies drawn from a seed: trees of all joint kinds, possible inertias."""
 
 import numpy as np
 
