@@ -126,13 +126,20 @@ def _registry() -> dict[str, RobotFile]:
     return {path.parent.name: _parse(path) for path in registry_folder().glob("*/robot.toml")}
 
 
+def registry_name(name: str) -> str | None:
+    """Registry name that a name or alias stands for, or None."""
+    for folder, file in _registry().items():
+        if name.lower() in {folder, *(alias.lower() for alias in file.aliases)}:
+            return folder
+    return None
+
+
 def _find(name: str) -> Path:
     direct = registry_folder() / name / "robot.toml"
     if name and "/" not in name and direct.is_file():
         return direct
-    for folder, file in _registry().items():
-        if name.lower() in {folder, *(alias.lower() for alias in file.aliases)}:
-            return registry_folder() / folder / "robot.toml"
+    if folder := registry_name(name):
+        return registry_folder() / folder / "robot.toml"
     known = [alias for folder, file in _registry().items() for alias in (folder, *file.aliases)]
     close = difflib.get_close_matches(name.lower(), known, n=1)
     remedy = f"did you mean '{close[0]}'?" if close else f"known: {', '.join(sorted(known))}"

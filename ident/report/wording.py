@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ident.arrays import Array
+from ident.base.basemap import BaseMap
+from ident.conventions import INERTIAL
 from ident.errors import Finding, Severity
 from ident.fit.estimate import Estimate
 from ident.fit.validate import Kind, Score, Validation
@@ -141,6 +143,7 @@ def facts(estimate: Estimate) -> tuple[Fact, ...]:
             value=rank + (f", {unseen} not in the data" if unseen else ""),
             note="what torque can show: a minimal set of combinations of all parameters",
         ),
+        *_merged(base),
         Fact(
             label="condition number",
             value=f"{number(condition.scaled, 3)} scaled, {number(condition.raw, 3)} raw",
@@ -164,6 +167,14 @@ def facts(estimate: Estimate) -> tuple[Fact, ...]:
             value=f"{physical.solver}, {physical.status}, {number(physical.seconds, 2)} s",
         ),
     )
+
+
+def _merged(base: BaseMap) -> tuple[Fact, ...]:
+    """Which rotor inertias and friction terms torque cannot tell from inertias."""
+    drive = [name for name in base.columns if name.rstrip("0123456789") not in INERTIAL]
+    joined = [f"{name} in {into}" for name, into in base.merged(drive).items()]
+    note = "torque shows only their sum with the inertia of the link"
+    return (Fact(label="merged", value=", ".join(joined), note=note),) if joined else ()
 
 
 def delays(estimate: Estimate) -> tuple[tuple[str, str, str, bool], ...]:

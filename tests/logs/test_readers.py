@@ -96,6 +96,16 @@ def test_metadata_and_units_are_believed(tmp_path, planar, columns) -> None:
     np.testing.assert_allclose(data["position"][:, 0], np.radians(columns["joint1/position"]))
 
 
+@pytest.mark.parametrize(
+    ("named", "severity"), [("ur5", ["error"]), ("my_arm", ["warning"]), ("P2", []), ("", [])]
+)
+def test_log_of_another_robot(tmp_path, planar, columns, named, severity) -> None:
+    facts = {"robot": named, "effort_kind": "joint_torque", "torque_timing": "instantaneous"}
+    recording = read_log(parquet(tmp_path / "a.parquet", columns, metadata=facts), planar)
+    found = [f for f in recording.findings if f.name == "other_robot"]
+    assert [f.severity for f in found] == severity
+
+
 def test_integers_missing_values_and_timestamps_are_numbers(tmp_path, planar, columns) -> None:
     columns = columns | {
         "time": np.arange(N).astype("datetime64[ms]") + np.timedelta64(1_700_000_000, "s"),

@@ -13,6 +13,7 @@ from ident.logs.readers.naming import TIMES, Assignment, assign
 from ident.logs.readers.profile import Profile, load_profile, recognised
 from ident.logs.recording import Column, Facts, Recording, require_channels
 from ident.logs.sources import Source
+from ident.model.registry import registry_name
 from ident.model.robot import Robot
 
 _KINDS = {
@@ -118,16 +119,7 @@ def _by_names(path: Path, source: Source, robot: Robot, kind: str) -> Recording:
     facts = replace(facts, source_format=facts.source_format or kind)
     assignment = assign(source.keys, robot, where=where)
     findings = [*assignment.findings]
-    if facts.robot and facts.robot != robot.name:
-        findings.append(
-            Finding(
-                name="other_robot",
-                severity="warning",
-                where=where,
-                found=f"the log names robot '{facts.robot}'",
-                expected=f"'{robot.name}'",
-            )
-        )
+    findings += _other_robot(where, facts.robot, robot)
     columns, facts, more = _choose_effort(where, _columns(where, source, assignment), facts)
     return Recording(
         name=path.stem,
@@ -139,6 +131,23 @@ def _by_names(path: Path, source: Source, robot: Robot, kind: str) -> Recording:
         columns=columns,
         findings=(*findings, *more),
     )
+
+
+def _other_robot(where: str, named: str, robot: Robot) -> list[Finding]:
+    """A finding where the log names another robot: an error where both are well known."""
+    known, ours = registry_name(named), registry_name(robot.name)
+    if not named or named == robot.name or (known and known == ours):
+        return []
+    return [
+        Finding(
+            name="other_robot",
+            severity="error" if known and ours else "warning",
+            where=where,
+            found=f"the log names robot '{named}'",
+            expected=f"'{robot.name}'",
+            remedy="name the robot that was logged, or correct 'robot' in the log's metadata",
+        )
+    ]
 
 
 def _columns(where: str, source: Source, assignment: Assignment) -> dict[str, tuple[Column, ...]]:
