@@ -81,7 +81,11 @@ def fabricate_robot(robot: Robot, still: tuple[int, ...], sensor: str) -> Report
         prior=prior,
         solution=solution,
         physical=fit_physical(solution.factor, base, columns, prior, FitOptions()),
-        delay=Delay(seconds=np.linspace(2e-3, -1e-4, robot.n), std=np.full(robot.n, 1e-4)),
+        delay=Delay(
+            seconds=np.linspace(2e-3, -1e-4, robot.n),
+            std=np.full(robot.n, 1e-4),
+            explained=np.full(robot.n, 0.9),
+        ),
         inputs=("5f" * 32,),
     )
     findings = (
