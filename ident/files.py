@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ident.errors import UsageError
@@ -60,10 +60,12 @@ def whole_folder(target: Path, marker: str) -> Iterator[Path]:
             expected="a new folder or that of an earlier run",
             remedy="choose another -o",
         )
+    missing = [folder for folder in target.parents if not folder.exists()]
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         fresh = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
     except OSError as e:
+        _remove_empty(missing)
         raise _unwritable(target, e) from e
     try:
         yield fresh
@@ -71,6 +73,14 @@ def whole_folder(target: Path, marker: str) -> Iterator[Path]:
         _replace(fresh, target)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
+        _remove_empty(missing)
+
+
+def _remove_empty(folders: Sequence[Path]) -> None:
+    """Remove the folders in which nothing came to lie, the innermost first."""
+    for folder in folders:
+        with suppress(OSError):
+            folder.rmdir()
 
 
 def _replace(fresh: Path, target: Path) -> None:
@@ -79,14 +89,19 @@ def _replace(fresh: Path, target: Path) -> None:
         return
     old = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.old."))
     os.rename(target, old / "run")
-    os.rename(fresh, target)
-    shutil.rmtree(old, ignore_errors=True)
+    try:
+        os.rename(fresh, target)
+    except BaseException:
+        os.rename(old / "run", target)
+        raise
+    finally:
+        shutil.rmtree(old, ignore_errors=True)
 
 
 def _unwritable(path: Path, e: OSError) -> UsageError:
-    return UsageError(
-        str(path), f"cannot be written: {e.strerror or e}", remedy="choose another place"
-    )
+    in_the_way = isinstance(e, FileExistsError | NotADirectoryError)
+    reason = "a file stands where a folder is needed" if in_the_way else e.strerror or e
+    return UsageError(str(path), f"cannot be written: {reason}", remedy="choose another place")
 
 
 def _umask() -> int:

@@ -1,6 +1,8 @@
 """The command line: one small file per verb; each loads, calls one stage, saves and prints."""
 
 import os
+import signal
+import sys
 
 # Matrices here are small: BLAS threads wait for each other longer than they work (fourteen times
 # slower on two busy cores). Read when NumPy is first imported; whoever sets it is left alone.
@@ -11,6 +13,11 @@ def main() -> None:
     """Entry point of the ``ident`` command."""
     for name in _ONE_THREAD:
         os.environ.setdefault(name, "1")
-    from ident.cli.app import app
-
+    # Whoever stops the command, a terminal or what runs it: tidy up, exit 130.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        from ident.cli.app import app
+    except KeyboardInterrupt:
+        print("interrupted; nothing was written", file=sys.stderr)
+        sys.exit(130)
     app()

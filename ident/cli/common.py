@@ -6,11 +6,13 @@ import functools
 import glob
 import json
 import logging
+import math
 import os
 import sys
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar
 
@@ -32,20 +34,77 @@ R = TypeVar("R")
 INTERRUPTED, INTERNAL, USAGE = 130, 1, 2
 
 
+def guarded(verb: Callable[P, R]) -> Callable[P, R]:
+    """Turn errors into one line on stderr and the exit code of their kind."""
+
+    @functools.wraps(verb)
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return verb(*args, **kwargs)
+        except IdentError as e:
+            code, text = e.exit_code, f"error: {e}"
+        except KeyboardInterrupt:
+            code, text = INTERRUPTED, "interrupted; nothing was written"
+        except BrokenPipeError:
+            _silence_stdout()
+            raise typer.Exit(0) from None
+        except OSError as e:
+            code, text = USAGE, f"error: {e.filename or 'output'}: {e.strerror}"
+        except MemoryError:
+            code, text = INTERNAL, "error: out of memory"
+        except typer.Exit:
+            raise
+        except Exception as e:
+            if logging.getLogger().isEnabledFor(logging.DEBUG) or "IDENT_DEBUG" in os.environ:
+                raise
+            code = INTERNAL
+            text = f"internal error: {type(e).__name__}: {e}; IDENT_DEBUG=1 shows where"
+        typer.echo(text, err=True)
+        raise typer.Exit(code)
+
+    return run
+
+
+@guarded
 def _read_config(context: typer.Context, path: Path | None) -> Path | None:
-    """Take options from a TOML file: keys equal option names, the command line wins."""
+    """Take options from a TOML file: keys equal option names, the command line wins.
+
+    Raises
+    ------
+    UsageError
+        The file cannot be read, or holds something that is no option of this verb.
+    """
     if path is None:
         return None
     try:
         given = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
-        raise typer.BadParameter(f"{path}: {e}") from e
-    names = {p.name for p in context.command.params}
-    options = {key.replace("-", "_"): value for key, value in given.items()}
-    if unknown := sorted(options.keys() - names):
-        raise typer.BadParameter(f"{path}: unknown option '{unknown[0]}'")
-    context.default_map = {**(context.default_map or {}), **options}
+    except OSError as e:
+        raise UsageError(f"--config {path}", f"cannot be read: {e.strerror}") from e
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
+        raise UsageError(f"--config {path}", f"not TOML: {e}") from e
+    options = {
+        p.name: p for p in context.command.params if p.name and p.param_type_name == "option"
+    }
+    values = dict(context.default_map or {})
+    for key, value in given.items():
+        name = key.replace("-", "_")
+        if name not in options:
+            close = get_close_matches(name, options, n=1)
+            raise UsageError(
+                f"--config {path}",
+                f"unknown option '{key}'",
+                remedy=f"did you mean '{close[0]}'?" if close else "",
+            )
+        values[name] = _as_typed(value, several=options[name].multiple)
+    context.default_map = values
     return path
+
+
+def _as_typed(value: Any, *, several: bool) -> Any:
+    """A TOML value as it would be typed: a list of numbers as text with commas."""
+    if several:
+        return value if isinstance(value, list) else [value]
+    return ",".join(map(str, value)) if isinstance(value, list) else value
 
 
 RobotName = Annotated[
@@ -89,43 +148,22 @@ ScoreHz = Annotated[
 ]
 
 
-def guarded(verb: Callable[P, R]) -> Callable[P, R]:
-    """Turn errors into one line on stderr and the exit code of their kind."""
-
-    @functools.wraps(verb)
-    def run(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            return verb(*args, **kwargs)
-        except IdentError as e:
-            code, text = e.exit_code, f"error: {e}"
-        except KeyboardInterrupt:
-            code, text = INTERRUPTED, "interrupted; nothing was written"
-        except BrokenPipeError:
-            # The reader has gone; keep the interpreter's own flush from complaining.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise typer.Exit(0) from None
-        except OSError as e:
-            code, text = USAGE, f"error: {e.filename or 'output'}: {e.strerror}"
-        except MemoryError:
-            code, text = INTERNAL, "error: out of memory"
-        except typer.Exit:
-            raise
-        except Exception as e:
-            if logging.getLogger().isEnabledFor(logging.DEBUG) or "IDENT_DEBUG" in os.environ:
-                raise
-            code = INTERNAL
-            text = f"internal error: {type(e).__name__}: {e}; IDENT_DEBUG=1 shows where"
-        typer.echo(text, err=True)
-        raise typer.Exit(code)
-
-    return run
-
-
 def console() -> Console:
     """Console on stdout; plain in a pipe."""
     from rich.console import Console
 
-    return Console(highlight=False)
+    class Patient(Console):
+        def on_broken_pipe(self) -> None:
+            """Go on in silence when the reader has gone: the exit code still tells the verdict."""
+            self.quiet = True
+            _silence_stdout()
+
+    return Patient(highlight=False)
+
+
+def _silence_stdout() -> None:
+    """Keep the interpreter's own flush from complaining of a reader that has gone."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextmanager
@@ -174,6 +212,8 @@ def numbers(option: str, text: str, count: int = 0) -> tuple[float, ...]:
         raise UsageError(
             option, f"'{text}'", expected=f"{count or 'some'} numbers, as in 0,0,-9.81"
         ) from e
+    if not all(map(math.isfinite, values)):
+        raise UsageError(option, f"'{text}'", expected="finite numbers")
     if count and len(values) != count:
         raise UsageError(option, f"{len(values)} numbers in '{text}'", expected=str(count))
     return values
@@ -249,9 +289,19 @@ def expanded(paths: Sequence[str]) -> list[str]:
         if not matches:
             raise UsageError(path, "matches no file")
         found += matches
-    if twice := {p for p in found if found.count(p) > 1}:
-        raise UsageError(min(twice), "given twice", expected="each log once")
+    if twice := shared(found):
+        raise UsageError(twice, "given twice", expected="each log once")
     return found
+
+
+def shared(paths: Sequence[str], others: Sequence[str] | None = None) -> str | None:
+    """The first path whose file comes again in ``others`` (else later), however it is spelled."""
+    real = [os.path.realpath(path) for path in paths]
+    again = None if others is None else {os.path.realpath(path) for path in others}
+    for i, (path, file) in enumerate(zip(paths, real, strict=True)):
+        if file in (real[i + 1 :] if again is None else again):
+            return path
+    return None
 
 
 def _plain(value: Any) -> Any:

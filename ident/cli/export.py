@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ident.cli import common
-from ident.errors import UnidentifiableError, UsageError
+from ident.errors import Finding, UnidentifiableError, UsageError
 from ident.files import write_whole
 
 FORMATS = ("urdf", "csv", "json")
@@ -31,24 +31,27 @@ def export(
 
     from ident import store
     from ident.cli import run_folder
+    from ident.report.tables import print_findings
 
     estimate = run_folder.load_estimate(run)
     folder = out or run / "export"
-    folder.mkdir(parents=True, exist_ok=True)
-    name = estimate.robot.name
-    written = []
+    texts: dict[Path, str] = {}
+    findings: tuple[Finding, ...] = ()
     for each in wanted:
-        path = folder / f"{name}.{each}"
+        path = folder / f"{estimate.robot.name}.{each}"
         if each == "urdf":
             text, findings = run_folder.identified_urdf(estimate)
             if text is None:
                 raise UnidentifiableError(str(path), findings[0].found, remedy=findings[0].remedy)
-            write_whole(path, text.encode())
+            texts[path] = text
         elif each == "csv":
-            run_folder.write_parameters(path, estimate)
+            texts[path] = run_folder.parameters_csv(estimate)
         else:
-            store.save(estimate, path)
-        written.append(path)
+            texts[path] = store.dumps(estimate)
+    folder.mkdir(parents=True, exist_ok=True)
+    for path, text in texts.items():
+        write_whole(path, text.encode())
     if not quiet:
-        for path in written:
+        for path in texts:
             typer.echo(path)
+        print_findings(common.console(), findings)

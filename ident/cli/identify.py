@@ -43,8 +43,8 @@ def identify(
     """
     started = time.perf_counter()
     logs, validate = common.expanded(logs), common.expanded(validate or [])
-    if both := sorted(set(logs) & set(validate)):
-        raise UsageError(both[0], "given for training and for validation", expected="one of them")
+    if both := common.shared(logs, validate):
+        raise UsageError(both, "given for training and for validation", expected="one of them")
     preparation = common.preparation(skip, cutoff_hz, score_hz, delay_ms)
     options = common.fit_options(method, friction)
 

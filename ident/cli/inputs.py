@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ident.errors import Finding, LogError
+from ident.errors import Finding, LogError, UsageError
 from ident.logs.checks import check
 from ident.logs.dataset import Dataset, prepare
 from ident.logs.preparation import Preparation
@@ -68,9 +68,16 @@ def load_inputs(
 
 def _for_every_joint(preparation: Preparation, robot: Robot) -> Preparation:
     """One delay given is that of every joint."""
-    if len(preparation.torque_delay_s) == 1:
-        return replace(preparation, torque_delay_s=preparation.torque_delay_s * robot.n)
-    return preparation
+    delays = preparation.torque_delay_s
+    if len(delays) not in (0, 1, robot.n):
+        raise UsageError(
+            "--delay-ms",
+            f"{len(delays)} numbers",
+            expected=f"one, or {robot.n}: one per joint of '{robot.name}'",
+        )
+    return (
+        replace(preparation, torque_delay_s=delays * robot.n) if len(delays) == 1 else preparation
+    )
 
 
 def settled_gravity(

@@ -84,20 +84,20 @@ def identified_urdf(estimate: Estimate) -> tuple[str | None, tuple[Finding, ...]
 def write_model(folder: Path, estimate: Estimate) -> tuple[Finding, ...]:
     """Write estimate, parameter table and, where bodies can exist, URDF; what was found on it."""
     store.save(estimate, folder / "estimate.json")
-    write_parameters(folder / "parameters.csv", estimate)
+    write_whole(folder / "parameters.csv", parameters_csv(estimate).encode())
     text, findings = identified_urdf(estimate)
     if text is not None:
         write_whole(folder / "identified.urdf", text.encode())
     return findings
 
 
-def write_parameters(path: Path, estimate: Estimate) -> None:
+def parameters_csv(estimate: Estimate) -> str:
     """Parameter table as CSV, numbers in full, empty where there is none."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(_FIELDS)
     writer.writerows([_cell(row, field) for field in _FIELDS] for row in parameter_table(estimate))
-    write_whole(path, text.getvalue().encode())
+    return text.getvalue()
 
 
 def write_report(
