@@ -213,7 +213,7 @@ GOOD = "t,q1,q2,tau1,tau2\n0,1,2,3,4\n0.1,1,2,3,4\n"
         ("a.parquet", "", "empty file"),
         ("a.csv", "", "empty file"),
         ("a.csv", GOOD.splitlines()[0], "no rows"),
-        ("a.csv", GOOD.replace("tau2", "x"), "no column for joint2|no effort channel"),
+        ("a.csv", GOOD.replace("tau2", "x"), "effort: no column for joint2"),
         ("a.csv", GOOD.replace("q2", "x"), "position of 1 joints .expected all 2 joints"),
         ("a.csv", GOOD.replace("t,", "x,", 1), "no time column"),
         ("a.csv", GOOD.replace("0.1,1,2,3", "0.1,1,2,high"), "column 'tau1': 'high' in row 2"),

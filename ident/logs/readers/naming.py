@@ -70,14 +70,17 @@ def assign(keys: Sequence[str], robot: Robot, *, where: str) -> Assignment:
         else:
             found[channel, joint] = clean[name]
     _require_joints(robot, keys, clean, found, where)
-    channels = {}
+    channels: dict[str, tuple[str, ...]] = {}
     for channel in CHANNELS:
         per_joint = [found.get((channel, j)) for j in range(robot.n)]
         present = tuple(key for key in per_joint if key is not None)
         if len(present) == robot.n:
             channels[channel] = present
         elif present:
-            findings.append(_partial(where, channel, robot, per_joint))
+            partial = _partial(where, channel, robot, per_joint)
+            if partial.severity == "error":
+                partial.raise_as(LogError)
+            findings.append(partial)
     used = {time, *(key for channel in channels.values() for key in channel)}
     findings += _aside(where, [key for key in keys if key not in used])
     return Assignment(time=time, channels=channels, findings=tuple(findings))
@@ -150,13 +153,14 @@ def _twice(where: str, joint: str, first: str, second: str) -> Finding:
 
 def _partial(where: str, channel: str, robot: Robot, per_joint: Sequence[str | None]) -> Finding:
     absent = [name for name, key in zip(robot.joints, per_joint, strict=True) if key is None]
+    needed = channel == "effort"
     return Finding(
         name="channel_incomplete",
-        severity="warning",
+        severity="error" if needed else "warning",
         where=f"{where}: {channel}",
         found=f"no column for {', '.join(absent)}",
         expected="all joints or none",
-        remedy="the channel is left aside",
+        remedy="map foreign names with a profile" if needed else "the channel is left aside",
     )
 
 
