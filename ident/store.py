@@ -119,10 +119,11 @@ def _classes() -> dict[str, type]:
     """Every class that may stand in a file. Imported here, so that ``load_robot`` stays light."""
     from ident.base.basemap import BaseMap
     from ident.errors import Finding
-    from ident.fit.consistent import PhysicalFit, Prior
+    from ident.fit.consistent import PhysicalFit
     from ident.fit.delay import Delay
     from ident.fit.estimate import Estimate
     from ident.fit.options import FitOptions
+    from ident.fit.prior import Prior
     from ident.fit.validate import Score, Validation
     from ident.leastsquares.solve import Solution
     from ident.logs.preparation import Preparation

@@ -22,53 +22,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ident.arrays import Array, frozen, locked
+from ident.arrays import Array, frozen
 from ident.base.basemap import BaseMap
 from ident.errors import InfeasibleError
 from ident.fit.options import FitOptions
+from ident.fit.prior import Prior
 from ident.model import inertia
 from ident.regressor.columns import Stack
 
 if TYPE_CHECKING:
     import cvxpy as cp
 
-# A friction guess is a guess: its pull is a hundred times weaker than that of CAD inertias.
-_FRICTION_PRIOR_STD = 10.0
 # Real torque reaches a tenth of this; noise-free data, weighed more, would leave the solver no
 # digits for the constraints.
 _LARGEST_WEIGHT = 1e6
 _ON_BOUND = 1e-6  # of the parameter's own size; interior-point solutions stop this far away
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Prior:
-    """What is believed before the data: values, and the size of each parameter.
-
-    Attributes
-    ----------
-    theta : (p,)
-        Physically possible values.
-    size : (p,)
-        Mass, mass times radius of gyration, its square, for the link's inertial parameters; the
-        guess, or one, for those of drives.
-    std : (p,)
-        Standard deviation in units of ``size``.
-    length : (links,)
-        Radius of gyration about the link origin, m.
-    """
-
-    theta: Array
-    size: Array
-    std: Array
-    length: Array
-
-    def base_size(self, base: BaseMap) -> Array:
-        """Size (b,) of each base parameter: those of its members, root-sum-square."""
-        return np.sqrt(base.grouping**2 @ self.size**2)
-
-    def base_std(self, base: BaseMap) -> Array:
-        """Standard deviation (b,) of each base parameter, members independent."""
-        return np.sqrt(base.grouping**2 @ (self.size * self.std) ** 2)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -100,37 +68,6 @@ class PhysicalFit:
     def consistent(self) -> bool:
         """Whether every link can exist."""
         return self.min_eigenvalue > 0.0
-
-
-def prior_of(columns: Stack, options: FitOptions) -> Prior:
-    """Prior from the description: impossible tensors made possible, missing bodies made small."""
-    theta = np.array(columns.guess)
-    size = np.ones_like(theta)
-    std = np.full_like(theta, options.prior_std)
-    links = len(columns.robot.links)
-    pi = theta[columns.inertial].reshape(links, 10)
-    typical = max(float(pi[:, 0].sum()) / links, 1.0)
-    length = np.empty(links)
-    for i, link in enumerate(pi):
-        if link[0] <= 0.0:
-            link[:] = inertia.pi_from_com(0.1 * typical, np.zeros(3), 1e-3 * typical * np.eye(3))
-        elif inertia.smallest_eigenvalue(link) <= 1e-9 * link[0]:
-            link[:] = inertia.nearest_physical(link)
-        length[i] = np.sqrt(np.trace(inertia.pseudo_inertia(link)[:3, :3]) / link[0])
-    theta[columns.inertial] = pi.ravel()
-    mass, by_length = pi[:, :1], mass_powers(length)
-    size[columns.inertial] = (mass * by_length).ravel()
-    drive = ~columns.inertial
-    size[drive] = np.where(theta[drive] > 0.0, theta[drive], 1.0)
-    std[drive & ~columns.which("armature")] = _FRICTION_PRIOR_STD
-    return Prior(theta=locked(theta), size=locked(size), std=locked(std), length=locked(length))
-
-
-def mass_powers(length: Array) -> Array:
-    """(links, 10): 1, length and length² for mass, first moments and tensor."""
-    one = np.ones((len(length), 1))
-    L = length[:, None]
-    return np.hstack([one, np.repeat(L, 3, axis=1), np.repeat(L**2, 6, axis=1)])
 
 
 def fit_physical(
@@ -168,7 +105,7 @@ def fit_physical(
     start = time.perf_counter()
     solver = _solve(problem)
     scaled = np.asarray(x.value)
-    on_bound = bounded & (scaled < _ON_BOUND * np.maximum(1.0, np.abs(scaled).max()))
+    on_bound = bounded & (scaled < _ON_BOUND)
     theta = np.where(on_bound, 0.0, scaled * prior.size)
     return PhysicalFit(
         theta=theta,

@@ -13,9 +13,10 @@ from ident.base.basemap import BaseMap
 from ident.base.magnitudes import magnitudes
 from ident.base.sampled import reduce_stack
 from ident.errors import Finding, LogError
-from ident.fit.consistent import PhysicalFit, Prior, fit_physical, prior_of
+from ident.fit.consistent import PhysicalFit, fit_physical
 from ident.fit.delay import Delay, estimate_delay
 from ident.fit.options import FitOptions
+from ident.fit.prior import Evidence, Prior, prior_of
 from ident.fit.rows import base_columns, factors_of
 from ident.leastsquares.condition import Condition, condition_numbers
 from ident.leastsquares.solve import Solution, solve_ols, solve_wls
@@ -25,6 +26,9 @@ from ident.model.robot import Robot
 from ident.regressor.columns import Stack, stack
 from ident.regressor.friction import friction_terms
 from ident.regressor.rigid import derive
+
+# Least squares and the constrained estimate of the same white data differ by one or two.
+_TENSION = 3.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -176,10 +180,10 @@ def estimate(
         )
     columns = columns_for(robot, options, kinds[0])
     base = reduce_stack(columns)
-    prior = prior_of(columns, options)
     factors = factors_of(
         datasets, base_columns(columns, base), robot.n, base.rank, hold_out=hold_out
     )
+    prior = prior_of(columns, options, Evidence.of(factors.merged().R[0], base))
     solve = solve_ols if options.method == "ols" else solve_wls
     solution = solve(factors, base.reduce(prior.theta))
     physical = None
@@ -231,6 +235,8 @@ def _findings(
             )
         )
     found += _delay_findings(columns.robot, delay)
+    if physical is not None:
+        found += _tension(base, solution, physical)
     for name in physical.active if physical else ():
         found.append(
             Finding(
@@ -242,6 +248,27 @@ def _findings(
             )
         )
     return found
+
+
+def _tension(base: BaseMap, solution: Solution, physical: PhysicalFit) -> list[Finding]:
+    """Say so where possible bodies do not fit within the errors that are stated for them."""
+    b = base.rank
+    gap = solution.factor[:b, :b] @ (base.reduce(physical.theta) - solution.theta)
+    distance = float(np.linalg.norm(gap) / np.sqrt(solution.rank or 1))
+    if distance <= _TENSION:
+        return []
+    return [
+        Finding(
+            name="beyond_standard_errors",
+            severity="warning",
+            where="physical fit",
+            found=f"possible bodies near CAD lie {distance:.1f} standard errors (root mean square) "
+            "from least squares",
+            expected=f"{_TENSION:g} at most",
+            remedy="standard errors are too small here; look for what the model lacks (friction, "
+            "delay, a payload), or for CAD in a wrong unit",
+        )
+    ]
 
 
 def _delay_findings(robot: Robot, delay: Delay) -> list[Finding]:

@@ -6,8 +6,9 @@ import pytest
 from ident.base.basemap import BaseMap
 from ident.errors import InfeasibleError
 from ident.fit import consistent
-from ident.fit.consistent import fit_physical, mass_powers, prior_of
+from ident.fit.consistent import fit_physical
 from ident.fit.options import FitOptions
+from ident.fit.prior import mass_powers, prior_of
 from ident.leastsquares.factor import Reduction, triangular
 from ident.model import inertia
 from ident.model.dh import DHRow, robot_of_table

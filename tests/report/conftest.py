@@ -12,10 +12,11 @@ import pytest
 from ident.arrays import Array
 from ident.base.sampled import reduce_stack
 from ident.errors import Finding
-from ident.fit.consistent import fit_physical, prior_of
+from ident.fit.consistent import fit_physical
 from ident.fit.delay import Delay
 from ident.fit.estimate import Estimate, columns_for
 from ident.fit.options import FitOptions
+from ident.fit.prior import prior_of
 from ident.fit.validate import Score, Trace, Validation
 from ident.fit.verdict import judge
 from ident.leastsquares.factor import reduce_rows
