@@ -2,11 +2,13 @@
 
 A value is a frozen dataclass of numbers, texts, arrays, tuples and other such values. It is written
 field by field under the name of its class, and read back through the same constructor, so that
-every check of the class runs again. Floats keep all their digits.
+every check of the class runs again. Floats keep all their digits. A digest of the content stands
+beside it: a file that was changed by hand or cut short is refused.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from dataclasses import fields, is_dataclass
@@ -31,7 +33,9 @@ def save(value: Any, path: Path) -> None:
 
 def dumps(value: Any) -> str:
     """A value as JSON text."""
-    return json.dumps({"schema": SCHEMA, **_encode(value)}, indent=1, allow_nan=False)
+    content = _encode(value)
+    facts = {"schema": SCHEMA, "sha256": _sha256(content), **content}
+    return json.dumps(facts, indent=1, allow_nan=False)
 
 
 def load(path: Path) -> Any:
@@ -44,18 +48,28 @@ def load(path: Path) -> Any:
     """
     try:
         facts = json.loads(path.read_text(encoding="utf-8"))
-        schema = facts.pop("schema")
-    except (OSError, ValueError, KeyError, AttributeError) as e:
+    except (OSError, ValueError, RecursionError) as e:
         raise ModelError(str(path), f"cannot be read: {e}", expected="a saved value") from e
+    schema = facts.pop("schema", None) if isinstance(facts, dict) else None
+    if type(schema) is not int or schema < 1:
+        raise ModelError(str(path), "no schema", expected="a saved value")
     if schema > SCHEMA:
         raise ModelError(
             str(path), f"schema {schema}", expected=f"{SCHEMA} at most", remedy="update ident"
+        )
+    stated, found = facts.pop("sha256", None), _sha256(facts)
+    if stated != found:
+        raise ModelError(
+            str(path),
+            "damaged: the content does not match its digest",
+            expected="a file as it was saved",
+            remedy="identify again",
         )
     try:
         return _decode(facts)
     except IdentError:
         raise
-    except (KeyError, TypeError, ValueError) as e:
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as e:
         raise ModelError(str(path), f"damaged: {e!r}", expected="a saved value") from e
 
 
@@ -71,10 +85,17 @@ def load_robot(reference: str | Path) -> Robot:
     """
     saved = Path(reference) / "estimate.json"
     if saved.is_file():
-        robot = load(saved).identified
-        assert isinstance(robot, Robot)
+        estimate = load(saved)
+        if type(estimate).__name__ != "Estimate":
+            raise ModelError(str(saved), f"a {type(estimate).__name__}", expected="an Estimate")
+        robot: Robot = estimate.identified
         return robot
     return load_described(reference)
+
+
+def _sha256(content: Any) -> str:
+    """Digest of JSON content, whatever its layout."""
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def _encode(value: Any) -> Any:
