@@ -12,7 +12,7 @@ from ident.arrays import Array, locked
 from ident.base.basemap import BaseMap
 from ident.base.magnitudes import magnitudes
 from ident.base.sampled import reduce_stack
-from ident.errors import Finding, LogError
+from ident.errors import Finding, LogError, UsageError
 from ident.fit.consistent import PhysicalFit, fit_physical
 from ident.fit.delay import Delay, estimate_delay
 from ident.fit.options import FitOptions
@@ -167,18 +167,20 @@ def estimate(
     ------
     LogError
         The logs hold different kinds of effort, or one that cannot be fitted.
+    UsageError
+        No log, or one of other joints than the robot's.
     UnidentifiableError
         Fewer usable rows than parameters.
     InfeasibleError
         No solver finds a physically possible estimate.
     """
     options = options or FitOptions()
-    kinds = sorted({dataset.recording.facts.effort_kind for dataset in datasets})
-    if len(kinds) != 1:
-        raise LogError(
-            "logs", f"efforts of kind {' and '.join(kinds)}", expected="one kind for one fit"
-        )
-    columns = columns_for(robot, options, kinds[0])
+    if not datasets:
+        raise UsageError("fit", "no log", expected="one log or more")
+    require_joints(datasets, robot)
+    kind = effort_kind(datasets)
+    datasets, repeated = _each_once(datasets)
+    columns = columns_for(robot, options, kind)
     base = reduce_stack(columns)
     factors = factors_of(
         datasets, base_columns(columns, base), robot.n, base.rank, hold_out=hold_out
@@ -193,15 +195,54 @@ def estimate(
     return Estimate(
         robot=robot,
         options=options,
-        effort_kind=kinds[0],
+        effort_kind=kind,
         base=base,
         prior=prior,
         solution=solution,
         physical=physical,
         delay=delay,
         inputs=tuple(dataset.recording.digest for dataset in datasets),
-        findings=tuple(_findings(columns, base, solution, physical, delay, kinds[0])),
+        findings=(*repeated, *_findings(columns, base, solution, physical, delay, kind)),
     )
+
+
+def effort_kind(datasets: Sequence[Dataset]) -> str:
+    """What the torque of several logs means; LogError where they do not agree."""
+    kinds = sorted({dataset.recording.facts.effort_kind for dataset in datasets})
+    if len(kinds) > 1:
+        raise LogError("logs", f"efforts of kind {' and '.join(kinds)}", expected="one kind")
+    return kinds[0]
+
+
+def require_joints(datasets: Sequence[Dataset], robot: Robot) -> None:
+    """Raise UsageError where a log is of other joints than the robot's."""
+    for dataset in datasets:
+        if dataset.robot.joints != robot.joints:
+            raise UsageError(
+                dataset.recording.path,
+                f"a log of joints {', '.join(dataset.robot.joints)}",
+                expected=f"those of robot '{robot.name}': {', '.join(robot.joints)}",
+            )
+
+
+def _each_once(datasets: Sequence[Dataset]) -> tuple[list[Dataset], list[Finding]]:
+    """Datasets without those that are there already: rows taken twice would look twice as sure."""
+    kept: dict[str, Dataset] = {}
+    found = []
+    for dataset in datasets:
+        first = kept.setdefault(dataset.digest, dataset)
+        if first is not dataset:
+            found.append(
+                Finding(
+                    name="log_given_twice",
+                    severity="warning",
+                    where=dataset.recording.path,
+                    found=f"the same rows as {first.recording.path}",
+                    expected="each log once",
+                    remedy="it is fitted once",
+                )
+            )
+    return list(kept.values()), found
 
 
 def _findings(

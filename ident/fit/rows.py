@@ -53,23 +53,24 @@ def base_columns(columns: Stack, base: BaseMap) -> Regress:
 
 @dataclass(frozen=True, kw_only=True)
 class Split:
-    """Which rows of one log train and which are held out: every fifth contiguous block.
+    """Which rows of one log train and which are held out: the middle one of every five blocks.
 
-    Training rows within ``guard_s`` of a held-out block are left out, so that the filter carries
-    nothing across.
+    Blocks are contiguous and counted from ``start_s``, the start of the log. Training rows within
+    ``guard_s`` of a held-out block are left out, so that the filter carries nothing across.
     """
 
     length_s: float
     guard_s: float
+    start_s: float = 0.0
     every: int = 5
 
     def group(self, t: Array) -> Array:
         """Number of the block that each time belongs to."""
-        return np.floor(t / self.length_s)
+        return np.floor((t - self.start_s) / self.length_s)
 
     def held_out(self, t: Array) -> Mask:
         """Rows to score."""
-        return np.asarray(self.group(t) % self.every == self.every - 1)
+        return np.asarray(self.group(t) % self.every == self.every // 2)
 
     def training(self, t: Array) -> Mask:
         """Rows to fit."""
@@ -78,10 +79,17 @@ class Split:
 
 
 def split_for(dataset: Dataset) -> Split:
-    """Split of a log: blocks of at least 2 s and four guards, sixty at most."""
-    guard = dataset.filtering.trim_s
-    length = max(2.0, 4.0 * guard, dataset.rows / dataset.rate_hz / 60.0)
-    return Split(length_s=length, guard_s=guard)
+    """Split of a log: blocks of 2 s and four guards or more, shorter where five do not fit.
+
+    The guard is the time that the low-pass takes to settle, and that in which two rows of the
+    decimator share a sample.
+    """
+    rate = dataset.rate_hz
+    guard = max(dataset.filtering.trim_s, 2.0 * dataset.decimator.reach / rate)
+    duration = dataset.rows / rate
+    length = max(1.0, min(max(2.0, 4.0 * guard), 0.2 * duration), duration / 60.0)
+    start = min(segment.t0 for segment in dataset.segments)
+    return Split(length_s=length, guard_s=guard, start_s=start)
 
 
 def rows(dataset: Dataset, regress: Regress, purpose: Purpose) -> Iterator[Rows]:

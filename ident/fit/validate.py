@@ -9,7 +9,8 @@ from typing import Literal
 import numpy as np
 
 from ident.arrays import Array, Mask, frozen, locked
-from ident.fit.estimate import Estimate
+from ident.errors import LogError, UsageError
+from ident.fit.estimate import Estimate, effort_kind, require_joints
 from ident.fit.rows import Rows, base_columns, rows, split_for
 from ident.logs.dataset import Dataset
 
@@ -109,7 +110,20 @@ def evaluate(
     """Score an estimate on logs it was not fitted to, or with ``hold_out`` on their kept blocks.
 
     ``training`` logs serve to tell a repeat from a new motion.
+
+    Raises
+    ------
+    UsageError
+        A log of other joints than the estimate's.
+    LogError
+        A log of another kind of effort, or no row to score.
     """
+    if not held_out:
+        raise UsageError("validation", "no log", expected="one log or more")
+    require_joints(held_out, estimate.robot)
+    if effort_kind(held_out) != estimate.effort_kind:
+        found = f"effort of kind {effort_kind(held_out)}"
+        raise LogError("validation", found, expected=estimate.effort_kind)
     betas = _models(estimate)
     regress = base_columns(estimate.columns, estimate.base)
     sums = [_Sums(estimate.robot.n) for _ in betas]
@@ -119,6 +133,13 @@ def evaluate(
             use = piece.use & split.held_out(piece.t) if hold_out else piece.use
             for beta, total in zip(betas, sums, strict=True):
                 total.add(piece, beta, use)
+    if not sums[0].rows.any():
+        raise LogError(
+            "validation",
+            "no row to score: filters, --skip and rest leave none",
+            expected="a few seconds of motion",
+            remedy="give a longer log, or one in which the arm moves",
+        )
     identified, least_squares, cad = (total.score() for total in sums)
     kind: Kind = "blocks" if hold_out else "trajectory"
     if not hold_out and training and is_repeat(held_out, training):
@@ -167,11 +188,13 @@ def is_repeat(held_out: Sequence[Dataset], training: Sequence[Dataset]) -> bool:
     """Whether nearly all held-out states were already visited in training.
 
     Compared in position and velocity together, so that a shifted start or another number of periods
-    makes no difference.
+    makes no difference. States at rest are left aside: two motions from one home share them.
     """
     from scipy.spatial import cKDTree
 
     seen, asked = _states(training), _states(held_out)
+    if not (len(seen) and len(asked)):
+        return False
     span = np.ptp(np.vstack([seen, asked]), axis=0)
     still = span < 1e-9
     scale = np.where(still, 1.0, span)
@@ -184,11 +207,12 @@ def _models(estimate: Estimate) -> tuple[Array, Array, Array]:
 
 
 def _states(datasets: Sequence[Dataset]) -> Array:
-    """Decimated states (M, 2n) of several logs."""
+    """Decimated states (M, 2n) of several logs while they move."""
     states = []
     for dataset in datasets:
         for block in dataset:
             here = dataset.decimator.rows(block)
+            here = here[block.scored[here].any(axis=1)]
             states.append(np.hstack([block.q[here], block.dq[here]]))
     return np.concatenate(states)
 

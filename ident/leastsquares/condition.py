@@ -32,4 +32,6 @@ def condition_numbers(R: Array, magnitudes: Array) -> Condition:
 
 def _condition(R: Array) -> float:
     s = np.linalg.svd(R, compute_uv=False)
-    return float(s[0] / s[-1]) if s[-1] > 0.0 else float("inf")
+    # Below this a singular value is rounding: the data do not show its direction.
+    lost = s[-1] <= len(s) * np.finfo(float).eps * s[0]
+    return float("inf") if lost else float(s[0] / s[-1])

@@ -41,7 +41,7 @@ class Block:
         Torque (current where the log has only that) at the time of position, not low-passed: the
         decimator filters it as it filters regressor columns.
     valid : (N, n)
-        The joint's row may enter a fit: scored, and not near a reversal of that joint.
+        The joint's row may enter a fit: scored, and no drive of that joint is near a reversal.
     scored : (N, n)
         The joint's row was measured, not filled, and lies in the span that is neither skipped nor
         at an edge, and where the arm moves: at rest, friction is anywhere in its band.
@@ -140,8 +140,10 @@ class Dataset:
         inside = slice(outer.start - wide.start, outer.stop - wide.start)
         t, signals, gone = self._signals(segment, wide)
         settled = self._settled(segment, wide)
-        slow = np.abs(signals[1]) < self.preparation.reversal_speed
-        moving = np.asarray(~slow.all(axis=1, keepdims=True))
+        moves = self.robot.drives.coupling
+        reversing = np.abs(signals[1] @ moves.T) < self.preparation.reversal_speed
+        slow = np.asarray(reversing @ (moves != 0.0))  # any drive that moves the joint
+        moving = np.asarray(~reversing.all(axis=1, keepdims=True))
         resting = ~_dilated(moving, round(_REST_S * self.rate_hz))
         there = (settled & self._kept(t))[:, None] & ~resting
         scored = there & ~_dilated(gone, self._reversal_rows)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import statsmodels.api as sm
 
-from ident.errors import LogError
+from ident.errors import LogError, UsageError
 from ident.fit.estimate import columns_for, estimate
 from ident.fit.options import FitOptions
 from ident.fit.rows import base_columns, rows
@@ -108,6 +108,31 @@ def test_joint_that_never_moves_is_named():
     assert labels["viscous2"] == "no data"
     assert labels["viscous1"] == "identified"
     assert np.isfinite(fitted.theta).all()
+    assert fitted.condition.scaled == fitted.condition.raw == np.inf
+
+
+def test_a_log_given_twice_counts_once():
+    log = trial.recording(ROBOT, noise=0.2)
+    once = estimate([prepare(log, ROBOT)], ROBOT)
+    copy = trial.recording(ROBOT, noise=0.2, name="copy")
+    twice = estimate([prepare(log, ROBOT), prepare(copy, ROBOT)], ROBOT)
+    np.testing.assert_array_equal(twice.std, once.std)
+    said = next(f for f in twice.findings if f.name == "log_given_twice")
+    assert said.where == "copy" and "trial" in said.found
+    # Another stretch of the same log is not the same rows.
+    halves = [prepare(log, ROBOT, Preparation(skip_s=skip)) for skip in ((0.0, 10.0), (10.0, 0.0))]
+    assert not any(f.name == "log_given_twice" for f in estimate(halves, ROBOT).findings)
+
+
+def test_a_log_of_other_joints_is_refused():
+    panda, iiwa = load_robot("panda"), load_robot("iiwa14")
+    t, states = trial.motion(10.0)
+    seven = np.tile(states.q, (1, 4))[:, :7]
+    log = recording_of_arrays(panda, t, {"position": seven, "effort": seven})
+    with pytest.raises(UsageError, match="those of robot 'iiwa14'"):
+        estimate([prepare(log, panda)], iiwa)
+    with pytest.raises(UsageError, match="no log"):
+        estimate([], ROBOT)
 
 
 def test_link_torque_sensors_leave_armature_out():

@@ -1,12 +1,14 @@
 import numpy as np
 import pytest
 
+from ident.errors import LogError, UsageError
 from ident.fit.estimate import estimate
 from ident.fit.options import FitOptions
 from ident.fit.rows import Split, base_columns, rows, split_for
 from ident.fit.validate import evaluate, evaluate_by_kind, is_repeat, trace
 from ident.fit.verdict import judge
 from ident.logs.dataset import prepare
+from ident.logs.recording import Facts, recording_of_arrays
 from ident.model.registry import load_robot
 from tests.fit import trial
 
@@ -48,13 +50,51 @@ def test_a_repeat_is_told_from_another_motion(data):
 
 
 def test_a_repeat_that_starts_later_is_still_a_repeat(data):
-    from ident.logs.recording import recording_of_arrays
-
     t, states = trial.motion()
     later = np.roll(states.q, 3000, axis=0)[3000:]
     tau = trial.torque(ROBOT, states)
     log = recording_of_arrays(ROBOT, t[3000:], {"position": later, "effort": tau[3000:]})
     assert is_repeat([prepare(log, ROBOT)], [data["run"]])
+
+
+def test_rest_in_the_same_place_makes_no_repeat():
+    # Two motions from one home, the second after a long wait there.
+    log = {}
+    for name, wait, seed in (("run", 2000, 0), ("other", 100_000, 7)):
+        t, states = trial.motion(seed=seed)
+        away = np.sin(np.pi * t / t[-1])[:, None] ** 4 * (states.q - states.q[0])
+        q = np.vstack([np.zeros((wait, 2)), away])
+        log[name] = recording_of_arrays(
+            ROBOT, np.arange(len(q)) * 1e-3, {"position": q, "effort": np.cos(q)}, name=name
+        )
+    run, other = (prepare(log[name], ROBOT) for name in log)
+    assert not is_repeat([other], [run])
+    assert is_repeat([run], [run])
+
+
+def test_a_log_without_a_row_to_score_is_refused(fitted):
+    t, states = trial.motion(10.0)
+    creep = states.q[0] + 0.01 * np.sin(t)[:, None]
+    log = recording_of_arrays(ROBOT, t, {"position": creep, "effort": np.ones_like(creep)})
+    with pytest.raises(LogError, match="no row to score"):
+        evaluate(fitted, [prepare(log, ROBOT)])
+
+
+def test_only_logs_of_the_same_joints_and_effort_are_scored(fitted):
+    other = load_robot("ur5")
+    t, states = trial.motion(10.0)
+    six = np.tile(states.q, (1, 3))
+    log = recording_of_arrays(other, t, {"position": six, "effort": six})
+    with pytest.raises(UsageError, match="a log of joints"):
+        evaluate(fitted, [prepare(log, other)])
+    facts = Facts(effort_kind="link_torque_sensor")
+    log = recording_of_arrays(
+        ROBOT, t, {"position": states.q, "effort": np.cos(states.q)}, facts=facts
+    )
+    with pytest.raises(LogError, match="link_torque_sensor"):
+        evaluate(fitted, [prepare(log, ROBOT)])
+    with pytest.raises(UsageError, match="no log"):
+        evaluate(fitted, [])
 
 
 def test_held_out_motions_come_before_repeats(data, fitted):
@@ -87,6 +127,26 @@ def test_held_out_blocks_keep_their_distance_from_training():
 def test_split_is_longer_than_its_guards(data):
     split = split_for(data["run"])
     assert split.length_s >= 4.0 * split.guard_s
+
+
+def test_no_sample_is_behind_both_a_training_and_a_held_out_row(data):
+    dataset = data["run"]
+    split, reach = split_for(dataset), dataset.decimator.reach / dataset.rate_hz
+    t = np.concatenate([b.t[dataset.decimator.rows(b)] for b in dataset])
+    held, trained = t[split.held_out(t)], t[split.training(t)]
+    assert np.abs(held[:, None] - trained).min() >= 2.0 * reach - 1e-9
+
+
+@pytest.mark.parametrize("duration_s", [4.0, 6.0, 9.0, 11.0])
+@pytest.mark.parametrize("start_s", [0.0, 1.7e9 + 3.3, -5.0])
+def test_short_logs_hold_something_out_whenever_they_were_made(duration_s, start_s):
+    t, states = trial.motion(duration_s)
+    log = recording_of_arrays(
+        ROBOT, t + start_s, {"position": states.q, "effort": trial.torque(ROBOT, states)}
+    )
+    dataset = prepare(log, ROBOT)
+    score = evaluate(estimate([dataset], ROBOT, hold_out=True), [dataset], hold_out=True)
+    assert np.all(score.rows >= 8) and score.identified.total < 1.0
 
 
 def test_verdict_names_every_reason(data, fitted):

@@ -227,3 +227,18 @@ def test_options_that_no_filter_can_do_are_refused(options: dict) -> None:
 def test_delays_are_one_per_joint(trial) -> None:
     with pytest.raises(UsageError, match="expected 2, one per joint"):
         prepare(trial.recording(), trial.robot, Preparation(torque_delay_s=(0.1,)))
+
+
+def test_rows_near_the_reversal_of_any_drive_of_a_joint_are_masked(trial) -> None:
+    # Drive 2 turns by q1 + q2, and drags on both joints where it reverses.
+    drives = dataclasses.replace(trial.robot.drives, coupling=np.array([[1.0, 0.0], [1.0, 1.0]]))
+    coupled = dataclasses.replace(trial.robot, drives=drives)
+    dataset = prepare(trial.recording(), coupled)
+    valid, dq = joined(dataset, "valid"), joined(dataset, "dq")
+    scored = joined(dataset, "scored")
+    own, both = np.abs(dq[:, 0]) < 0.05, np.abs(dq.sum(axis=1)) < 0.05
+    assert (both & ~own & (np.abs(dq[:, 1]) > 0.1) & scored.all(axis=1)).sum() > 100
+    assert not valid[own | both, 0].any() and not valid[both, 1].any()
+    # Joint 2 moves drive 2 alone: its own reversal is none of a drive.
+    still = (np.abs(dq[:, 1]) < 0.04) & (np.abs(dq.sum(axis=1)) > 0.3) & scored[:, 1]
+    assert still.sum() > 100 and valid[still, 1].all()
