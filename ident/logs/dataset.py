@@ -26,6 +26,9 @@ from ident.logs.survey import Survey, survey
 from ident.model.robot import Robot
 
 _REST_S = 0.25  # the arm rests where no joint has moved for this long, and will not
+# Motion filled over this long is exact to what encoders resolve (a cubic at 3 Hz); over longer, the
+# low-pass carries an error to rows beside it.
+_FILLED_S = 0.005
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -146,7 +149,7 @@ class Dataset:
         moving = np.asarray(~reversing.all(axis=1, keepdims=True))
         resting = ~_dilated(moving, round(_REST_S * self.rate_hz))
         there = (settled & self._kept(t))[:, None] & ~resting
-        scored = there & ~_dilated(gone, self._reversal_rows)
+        scored = there & ~gone & ~_dilated(_runs_of(gone, self._filled_rows), self._reversal_rows)
         valid = scored & ~_dilated(slow, self._reversal_rows)
         arrays = (x[inside].copy(order="K") for x in (t, *signals, valid, scored, settled))
         names = ("t", "q", "dq", "ddq", "tau", "valid", "scored", "settled")
@@ -206,6 +209,10 @@ class Dataset:
     def _mask_rows(self) -> int:
         """Rows by which any mask is widened at most."""
         return max(self._reversal_rows, round(_REST_S * self.rate_hz))
+
+    @cached_property
+    def _filled_rows(self) -> int:
+        return round(_FILLED_S * self.rate_hz) + 1
 
     @cached_property
     def _reversal_rows(self) -> int:
@@ -287,6 +294,18 @@ def _require_fit(recording: Recording, robot: Robot, options: Preparation) -> No
         raise LogError(
             recording.path, "no velocity channel", remedy="derive it from position instead"
         )
+
+
+def _runs_of(mask: Mask, rows: int) -> Mask:
+    """Return the true rows of runs of ``rows`` and more, column by column."""
+    if rows <= 1 or not mask.any():
+        return mask
+    out = np.zeros_like(mask)
+    count = np.cumsum(np.vstack([np.zeros((1, mask.shape[1]), dtype=np.int32), mask]), axis=0)
+    full = count[rows:] - count[:-rows] == rows  # a run starts here and fills `rows`
+    for k in range(rows):
+        out[k : len(mask) - rows + 1 + k] |= full
+    return out
 
 
 def _dilated(mask: Mask, rows: int) -> Mask:

@@ -74,12 +74,24 @@ def _aligned(
     new = np.diff(time, prepend=-np.inf) > 0.0
     t = time[new] - segment.t0
     whole = {name: filled(t, x[new], smooth=name == "position") for name, x in raw.items()}
-    gone = np.any([lost for _, lost in whole.values()], axis=0)
+    gone = _unusable({name: lost for name, (_, lost) in whole.items()})
     if segment.on_grid:
         offset = segment.first + samples.start - start
         cut = slice(offset, offset + len(samples))
         return {name: x[cut] for name, (x, _) in whole.items()}, gone[cut]
     return {name: cubic(t, x, at) for name, (x, _) in whole.items()}, _gone_at(t, gone, at, period)
+
+
+def _unusable(lost: dict[str, Mask]) -> Mask:
+    """Rows of each joint (N, n) that a filled value reaches: its own torque, or any joint's motion.
+
+    Every joint's torque depends on the motion of all joints.
+    """
+    reached = lost["effort"]
+    for name, mask in lost.items():
+        if name != "effort":
+            reached = reached | mask.any(axis=1, keepdims=True)
+    return reached
 
 
 def _gone_at(t: Array, gone: Mask, at: Array, period: float) -> Mask:
