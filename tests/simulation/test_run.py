@@ -107,6 +107,8 @@ def test_a_delay_shifts_the_torque_and_nothing_else(run: SimulatedRun) -> None:
     [
         ({"rate_hz": 999.0}, "rate"),
         ({"rate_hz": 1e6}, "rate"),
+        ({"rate_hz": 250.0}, "bandwidth"),  # diverged: 290 kN·m on a UR10
+        ({"bandwidth": 0.0}, "bandwidth"),
         ({"torque_noise": -0.1}, "torque_noise"),
         ({"rest_s": -1.0}, "rest_s"),
         ({"torque_delay": -1}, "torque_delay"),
@@ -115,3 +117,12 @@ def test_a_delay_shifts_the_torque_and_nothing_else(run: SimulatedRun) -> None:
 def test_settings_out_of_range_are_refused(change: dict, named: str) -> None:
     with pytest.raises(UsageError, match=named):
         Settings(**change)
+
+
+@pytest.mark.parametrize("rate_hz", [125.0, 250.0, 500.0])
+def test_the_fastest_loop_that_is_allowed_follows_its_reference(rate_hz: float) -> None:
+    settings = Settings(rate_hz=rate_hz, bandwidth=min(0.25 * rate_hz, 100.0))
+    run = sway(settings)
+    assert np.abs(run.true_position - run.position_cmd).max() < 0.05
+    chatter = np.linalg.norm(np.diff(run.true_effort, axis=0), axis=0)
+    assert np.all(chatter < 0.2 * np.linalg.norm(run.true_effort, axis=0))
