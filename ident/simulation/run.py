@@ -17,7 +17,7 @@ from ident.simulation.plant import TIMESTEP, Plant
 from ident.simulation.truth import Truth
 
 # Damping 2·w·T of a joint by itself is then a quarter of what makes it unstable; joints that push
-# each other need the rest. At 0.4 UR10 and Panda diverge, at 0.2 they track to a milliradian.
+# each other need the rest. At 0.4 UR10 and Panda diverge, at 0.2 they track to some milliradians.
 _LARGEST_GAIN = 0.25
 _SMOOTHING = 0.02  # rad/s or m/s, of Coulomb friction in the feed-forward
 
