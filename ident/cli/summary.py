@@ -66,7 +66,11 @@ def held_out(validation: Validation) -> dict[str, Any]:
 def score(value: Score) -> dict[str, Any]:
     """One model's score."""
     return {
-        "relative_error_percent": {"total": value.total, "per_joint": value.per_joint},
+        "relative_error_percent": {
+            "total": value.total,
+            "moving": value.moving,
+            "per_joint": value.per_joint,
+        },
         "rms": value.rms,
     }
 

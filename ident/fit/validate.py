@@ -11,7 +11,7 @@ import numpy as np
 from ident.arrays import Array, Mask, frozen, locked
 from ident.errors import LogError, UsageError
 from ident.fit.estimate import Estimate, effort_kind, require_joints
-from ident.fit.rows import Rows, base_columns, rows, split_for
+from ident.fit.rows import Purpose, Rows, base_columns, rows, split_for
 from ident.logs.dataset import Dataset
 
 Kind = Literal["trajectory", "repeat", "blocks"]
@@ -29,13 +29,15 @@ class Score:
     Attributes
     ----------
     relative_error : float and (n,)
-        ``100·‖e‖/‖tau‖`` in percent: ``total`` over all joints, ``per_joint``.
+        ``100·‖e‖/‖tau‖`` in percent: ``total`` over all joints, ``per_joint``; ``moving`` over all
+        joints where they move, as a fit would use them: without what friction does at reversals.
     rms : (n,) N·m
     r_squared : (n,)
         Share of the torque's variance that is explained.
     """
 
     total: float
+    moving: float
     per_joint: Array
     rms: Array
     r_squared: Array
@@ -124,15 +126,8 @@ def evaluate(
     if effort_kind(held_out) != estimate.effort_kind:
         found = f"effort of kind {effort_kind(held_out)}"
         raise LogError("validation", found, expected=estimate.effort_kind)
-    betas = _models(estimate)
-    regress = base_columns(estimate.columns, estimate.base)
-    sums = [_Sums(estimate.robot.n) for _ in betas]
-    for dataset in held_out:
-        split = split_for(dataset)
-        for piece in rows(dataset, regress, "score"):
-            use = piece.use & split.held_out(piece.t) if hold_out else piece.use
-            for beta, total in zip(betas, sums, strict=True):
-                total.add(piece, beta, use)
+    sums = _sums(estimate, held_out, "score", hold_out)
+    moving = _sums(estimate, held_out, "fit", hold_out)
     if not sums[0].rows.any():
         raise LogError(
             "validation",
@@ -140,7 +135,9 @@ def evaluate(
             expected="a few seconds of motion",
             remedy="give a longer log, or one in which the arm moves",
         )
-    identified, least_squares, cad = (total.score() for total in sums)
+    identified, least_squares, cad = (
+        every.score(moving=some.total) for every, some in zip(sums, moving, strict=True)
+    )
     kind: Kind = "blocks" if hold_out else "trajectory"
     if not hold_out and training and is_repeat(held_out, training):
         kind = "repeat"
@@ -217,6 +214,22 @@ def _states(datasets: Sequence[Dataset]) -> Array:
     return np.concatenate(states)
 
 
+def _sums(
+    estimate: Estimate, datasets: Sequence[Dataset], purpose: Purpose, hold_out: bool
+) -> list[_Sums]:
+    """Sums of each model over the rows that serve the purpose, in one pass."""
+    betas = _models(estimate)
+    regress = base_columns(estimate.columns, estimate.base)
+    sums = [_Sums(estimate.robot.n) for _ in betas]
+    for dataset in datasets:
+        split = split_for(dataset)
+        for piece in rows(dataset, regress, purpose):
+            use = piece.use & split.held_out(piece.t) if hold_out else piece.use
+            for beta, total in zip(betas, sums, strict=True):
+                total.add(piece, beta, use)
+    return sums
+
+
 class _Sums:
     """Running sums of torque and error per joint."""
 
@@ -232,12 +245,19 @@ class _Sums:
         self._square += (tau**2).sum(axis=1)
         self._error += (error**2).sum(axis=1)
 
-    def score(self) -> Score:
+    @property
+    def total(self) -> float:
+        """Relative error over all joints, %; NaN where there is no torque."""
+        square = self._square.sum()
+        return float(100.0 * np.sqrt(self._error.sum() / square)) if square else float("nan")
+
+    def score(self, *, moving: float) -> Score:
         count = np.maximum(self.rows, 1.0)
         variance = self._square - self._torque**2 / count
         with np.errstate(divide="ignore", invalid="ignore"):
             return Score(
-                total=float(100.0 * np.sqrt(self._error.sum() / self._square.sum())),
+                total=self.total,
+                moving=moving,
                 per_joint=100.0 * np.sqrt(self._error / self._square),
                 rms=locked(np.sqrt(self._error / count)),
                 r_squared=1.0 - self._error / variance,

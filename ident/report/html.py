@@ -11,6 +11,7 @@ import jinja2
 from markupsafe import Markup
 
 from ident.errors import Finding
+from ident.files import write_whole
 from ident.fit.estimate import Estimate
 from ident.fit.uncertainty import Parameter, parameter_table
 from ident.fit.validate import Trace, Validation
@@ -66,7 +67,7 @@ def render_report(report: Report) -> str:
 
 def write_report(report: Report, path: Path) -> None:
     """Write the report to a file."""
-    path.write_text(render_report(report), encoding="utf-8")
+    write_whole(path, render_report(report).encode(errors="replace"))
 
 
 def _context(report: Report) -> dict[str, Any]:
@@ -103,6 +104,7 @@ def _test(validation: Validation) -> dict[str, Any]:
         "name": name,
         "scores": wording.models(validation),
         "protocol": wording.protocol(validation),
+        "moving": wording.MOVING,
     }
 
 

@@ -75,6 +75,8 @@ def print_errors(console: Console, robot: Robot, validation: Validation) -> None
         table.add_row(Text(joint), *(Text(cells[j]) for cells in columns))
     table.add_section()
     table.add_row(Text("all joints"), *(Text(cells[-1]) for cells in columns))
+    moving = (wording.percent(score.moving) for _, score in wording.models(validation))
+    table.add_row(Text(wording.MOVING), *(Text(f"{cell:>7} {'':>7}") for cell in moving))
     _print_table(console, table)
     _print_text(console, Text(wording.protocol(validation), style="dim"))
 

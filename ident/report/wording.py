@@ -19,6 +19,7 @@ from ident.model import inertia
 from ident.model.robot import Robot
 
 NOTHING = "–"
+MOVING = "while moving"
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
 
 # What each kind of test measures: its name, and what it was scored on.
@@ -120,7 +121,8 @@ def protocol(validation: Validation) -> str:
     return (
         f"Scored on {', '.join(validation.logs)}: {sentence}. {rows} rows per joint, the same for "
         f"every model; torque and prediction low-passed at {number(validation.cutoff_hz, 3)} Hz. "
-        "Relative error is 100·‖error‖/‖torque‖."
+        f"Relative error is 100·‖error‖/‖torque‖; '{MOVING}' leaves out what friction does at "
+        "reversals of each joint."
     )
 
 

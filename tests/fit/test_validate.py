@@ -43,6 +43,17 @@ def test_relative_error_is_what_it_is_called(data, fitted):
     assert score.total == pytest.approx(total)
 
 
+def test_reversals_are_left_out_of_the_error_while_moving(data, fitted):
+    score = evaluate(fitted, [data["other"]]).identified
+    pieces = list(rows(data["other"], base_columns(fitted.columns, fitted.base), "fit"))
+    use = np.hstack([p.use for p in pieces])
+    error = np.hstack([p.tau - fitted.beta @ p.Y for p in pieces])[use]
+    tau = np.hstack([p.tau for p in pieces])[use]
+    moving = 100 * np.linalg.norm(error) / np.linalg.norm(tau)
+    assert score.moving == pytest.approx(moving)
+    assert score.moving < score.total
+
+
 def test_a_repeat_is_told_from_another_motion(data):
     again = prepare(trial.recording(ROBOT, noise=0.2, seed=0, name="again"), ROBOT)
     assert is_repeat([again], [data["run"]])

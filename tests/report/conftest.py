@@ -172,6 +172,7 @@ def score(measured: Array, predicted: Array) -> Score:
     error = measured - predicted
     return Score(
         total=float(100.0 * np.linalg.norm(error) / np.linalg.norm(measured)),
+        moving=float(90.0 * np.linalg.norm(error) / np.linalg.norm(measured)),
         per_joint=100.0 * np.linalg.norm(error, axis=0) / np.linalg.norm(measured, axis=0),
         rms=np.sqrt(np.mean(error**2, axis=0)),
         r_squared=1.0 - error.var(axis=0) / measured.var(axis=0),

@@ -69,6 +69,9 @@ def test_errors_in_the_table_are_the_scores(report_of: Callable[..., Report]) ->
     (total,) = [line for line in lines if line.startswith("all joints")]
     expected = [s.total for s in scores]
     np.testing.assert_allclose(np.array(total.split()[2:], float), expected, atol=0.005)
+    (moving,) = [line for line in lines if line.startswith("while moving")]
+    expected = [s.moving for s in scores]
+    np.testing.assert_allclose(np.array(moving.split()[2:], float), expected, atol=0.005)
 
 
 def test_certificates_have_a_line_each(report_of: Callable[..., Report]) -> None:
