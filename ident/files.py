@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from ident.errors import UsageError
+
+
+def file_name(name: str) -> str:
+    """``name`` as one component of a path: what separates or hides components is an underscore."""
+    return re.sub(r"[^\w.+-]+", "_", name).strip(".") or "_"
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -40,40 +47,91 @@ def whole_file(path: Path) -> Iterator[Path]:
         raise _unwritable(path, e) from e
 
 
+def write_together(folder: Path, contents: Mapping[str, bytes]) -> None:
+    """Write files that belong together: none is in its place before all are written.
+
+    Raises
+    ------
+    UsageError
+        The folder, or a file in it, cannot be written.
+    """
+    missing = [place for place in (folder, *folder.parents) if not place.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with ExitStack() as all_of_them:
+            for name, content in contents.items():
+                sibling = all_of_them.enter_context(whole_file(folder / name))
+                sibling.write_bytes(content)
+    except OSError as e:
+        raise _unwritable(folder, e) from e
+    finally:
+        _remove_empty(missing)
+
+
 @contextmanager
-def whole_folder(target: Path, marker: str) -> Iterator[Path]:
+def whole_folder(target: Path, marker: str, own: Sequence[str] = ()) -> Iterator[Path]:
     """A sibling folder to write into; it becomes ``target`` when all is written.
 
-    What an earlier run left in ``target``, told by the file ``marker``, is replaced; any other
-    folder that holds files is left alone.
+    An earlier run in ``target`` is replaced: ``marker``, a JSON file with the names of what the run
+    left under ``files``, those files, and the names ``own``. What else lies there is somebody's
+    and stays. A folder that holds files and no such marker is left alone. Where ``target`` is a
+    link, the folder that it points to is replaced.
 
     Raises
     ------
     UsageError
         The place cannot be written, or holds something else.
     """
-    foreign = target.is_dir() and any(target.iterdir()) and not (target / marker).is_file()
-    if foreign or (target.exists() and not target.is_dir()):
-        raise UsageError(
-            str(target),
-            f"a folder without {marker}" if foreign else "a file",
-            expected="a new folder or that of an earlier run",
-            remedy="choose another -o",
-        )
-    missing = [folder for folder in target.parents if not folder.exists()]
+    place = Path(os.path.realpath(target))
+    earlier = _require_replaceable(place, target, marker)
+    missing = [folder for folder in place.parents if not folder.exists()]
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        fresh = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
+        place.parent.mkdir(parents=True, exist_ok=True)
+        fresh = Path(tempfile.mkdtemp(dir=place.parent, prefix=f".{place.name}."))
     except OSError as e:
         _remove_empty(missing)
         raise _unwritable(target, e) from e
     try:
         yield fresh
         fresh.chmod(0o777 & ~_umask())
-        _replace(fresh, target)
+        _replace(fresh, place, {*earlier, *own})
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
         _remove_empty(missing)
+
+
+def _require_replaceable(place: Path, target: Path, marker: str) -> frozenset[str]:
+    """Names that an earlier run left in a folder that may be replaced; none where there is none."""
+    if not place.exists():
+        return frozenset()
+    if not place.is_dir():
+        found = "a file"
+    elif Path.cwd().is_relative_to(place):
+        found = "the working folder"
+    elif not any(place.iterdir()):
+        return frozenset()
+    elif earlier := _left_by_earlier(place / marker):
+        return earlier
+    else:
+        found = f"a folder whose {marker} is of no run, or that has none"
+    raise UsageError(
+        str(target),
+        found,
+        expected="a new folder or that of an earlier run",
+        remedy="choose another -o",
+    )
+
+
+def _left_by_earlier(marker: Path) -> frozenset[str]:
+    """Names in the marker of an earlier run, its own with them; none if it is not one."""
+    try:
+        facts = json.loads(marker.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return frozenset()
+    files = facts.get("files") if isinstance(facts, dict) else None
+    if not isinstance(files, dict) or "schema" not in facts:
+        return frozenset()
+    return frozenset({marker.name, *files})
 
 
 def _remove_empty(folders: Sequence[Path]) -> None:
@@ -83,19 +141,24 @@ def _remove_empty(folders: Sequence[Path]) -> None:
             folder.rmdir()
 
 
-def _replace(fresh: Path, target: Path) -> None:
+def _replace(fresh: Path, target: Path, own: set[str]) -> None:
+    """Put ``fresh`` in the place of ``target``; what is not its ``own`` moves over."""
     if not target.exists():
         os.rename(fresh, target)
         return
-    old = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.old."))
-    os.rename(target, old / "run")
+    aside = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}.old."))
+    old = aside / "run"
+    os.rename(target, old)
     try:
         os.rename(fresh, target)
     except BaseException:
-        os.rename(old / "run", target)
+        os.rename(old, target)
+        aside.rmdir()
         raise
-    finally:
-        shutil.rmtree(old, ignore_errors=True)
+    for kept in [entry for entry in old.iterdir() if entry.name not in own]:
+        if not (target / kept.name).exists():
+            os.rename(kept, target / kept.name)
+    shutil.rmtree(aside, ignore_errors=True)
 
 
 def _unwritable(path: Path, e: OSError) -> UsageError:

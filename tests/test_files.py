@@ -1,11 +1,13 @@
+import json
 import os
+from pathlib import Path
 
 import pytest
 
 from ident.errors import UsageError
-from ident.files import whole_file, whole_folder
+from ident.files import file_name, whole_file, whole_folder, write_together
 
-MARKER = "manifest"
+MARKER = "manifest.json"
 
 
 def listing(folder):
@@ -13,15 +15,16 @@ def listing(folder):
 
 
 def write_run(target, text):
-    with whole_folder(target, MARKER) as fresh:
-        (fresh / MARKER).write_text(text)
+    with whole_folder(target, MARKER, own=["export"]) as fresh:
+        (fresh / "result").write_text(text)
+        (fresh / MARKER).write_text(json.dumps({"schema": 1, "files": {"result": text}}))
 
 
 def test_a_folder_appears_whole(tmp_path):
     write_run(tmp_path / "a/b/run", "first")
     write_run(tmp_path / "a/b/run", "second")
-    assert (tmp_path / "a/b/run" / MARKER).read_text() == "second"
-    assert listing(tmp_path) == {"a", "a/b", "a/b/run", f"a/b/run/{MARKER}"}
+    assert (tmp_path / "a/b/run/result").read_text() == "second"
+    assert listing(tmp_path) == {"a", "a/b", "a/b/run", "a/b/run/result", f"a/b/run/{MARKER}"}
 
 
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
@@ -46,8 +49,8 @@ def test_an_earlier_folder_survives_a_failed_exchange(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "rename", interrupted)
     with pytest.raises(KeyboardInterrupt):
         write_run(tmp_path / "run", "second")
-    assert (tmp_path / "run" / MARKER).read_text() == "first"
-    assert listing(tmp_path) == {"run", f"run/{MARKER}"}
+    assert (tmp_path / "run/result").read_text() == "first"
+    assert listing(tmp_path) == {"run", "run/result", f"run/{MARKER}"}
 
 
 def test_a_file_that_fails_leaves_the_earlier_one(tmp_path):
@@ -68,3 +71,73 @@ def test_what_is_not_ours_is_left_alone(tmp_path):
         with pytest.raises(UsageError, match=name):
             write_run(tmp_path / name, "ours")
     assert listing(tmp_path) == before
+
+
+def test_what_somebody_put_into_a_run_survives_the_next_and_what_is_derived_from_it_does_not(
+    tmp_path,
+):
+    write_run(tmp_path / "run", "first")
+    for name in ("notes/today.txt", ".git", "export/arm.urdf"):
+        (tmp_path / "run" / name).parent.mkdir(exist_ok=True)
+        (tmp_path / "run" / name).write_text("kept?")
+    write_run(tmp_path / "run", "second")
+    ours = {"run", "run/result", f"run/{MARKER}"}
+    assert listing(tmp_path) == ours | {"run/notes", "run/notes/today.txt", "run/.git"}
+    assert (tmp_path / "run/notes/today.txt").read_text() == "kept?"
+    assert (tmp_path / "run/result").read_text() == "second"
+
+
+@pytest.mark.parametrize(
+    "text", ['{"name": "a web app", "icons": []}', '{"files": {}}', "[1]", "not JSON", "\xff"]
+)
+def test_a_folder_whose_marker_is_of_no_run_is_left_alone(tmp_path, text):
+    (tmp_path / "app").mkdir()
+    (tmp_path / "app" / MARKER).write_text(text, encoding="latin-1")
+    (tmp_path / "app/precious").write_text("mine")
+    with pytest.raises(UsageError, match="of no run"):
+        write_run(tmp_path / "app", "ours")
+    assert listing(tmp_path) == {"app", "app/precious", f"app/{MARKER}"}
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_link_goes_on_pointing_to_what_is_replaced(tmp_path, there):
+    if there:
+        write_run(tmp_path / "far/run", "first")
+    (tmp_path / "link").symlink_to(tmp_path / "far/run")
+    write_run(tmp_path / "link", "second")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "far/run/result").read_text() == "second"
+
+
+def test_the_working_folder_is_not_taken_away(tmp_path, monkeypatch):
+    write_run(tmp_path / "run", "first")
+    (tmp_path / "run/in").mkdir()
+    monkeypatch.chdir(tmp_path / "run/in")
+    for name in (".", "..", "../../run"):
+        with pytest.raises(UsageError, match="working folder"):
+            write_run(Path(name), "second")
+    assert (tmp_path / "run/result").read_text() == "first"
+
+
+def test_files_that_belong_together_change_together(tmp_path):
+    write_together(tmp_path / "a/b", {"x": b"1", "y": b"1"})
+    (tmp_path / "a/b/z").mkdir()
+    with pytest.raises(UsageError, match="z"):
+        write_together(tmp_path / "a/b", {"x": b"2", "y": b"2", "z": b"2"})
+    with pytest.raises(UsageError, match="c"):
+        write_together(tmp_path / "c/d", {"no/such/folder": b"2"})
+    assert listing(tmp_path) == {"a", "a/b", "a/b/x", "a/b/y", "a/b/z"}
+    assert (tmp_path / "a/b/x").read_bytes() == (tmp_path / "a/b/y").read_bytes() == b"1"
+
+
+@pytest.mark.parametrize("name", ["../../evil", "a/b", "..", ".", "", ".hidden", "a\\b", "a\0b"])
+def test_a_name_becomes_one_component_of_a_path(tmp_path, name):
+    safe = file_name(name)
+    assert (tmp_path / safe).parent == tmp_path
+    assert safe not in ("", ".", "..")
+    assert not safe.startswith(".")
+
+
+@pytest.mark.parametrize("name", ["ur5", "lwr4+", "kuka-iiwa_14.2", "Größe"])
+def test_an_ordinary_name_stays_as_it_is(name):
+    assert file_name(name) == name

@@ -13,6 +13,10 @@ def main() -> None:
     """Entry point of the ``ident`` command."""
     for name in _ONE_THREAD:
         os.environ.setdefault(name, "1")
+    # What a terminal's encoding lacks, or a file name that is no text, is no reason to fail.
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:  # it is, where the caller closed it
+            stream.reconfigure(errors="replace")  # type: ignore[union-attr]
     # Whoever stops the command, a terminal or what runs it: tidy up, exit 130.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:

@@ -83,7 +83,10 @@ def _read_config(context: typer.Context, path: Path | None) -> Path | None:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
         raise UsageError(f"--config {path}", f"not TOML: {e}") from e
     options = {
-        p.name: p for p in context.command.params if p.name and p.param_type_name == "option"
+        name.removeprefix("--").replace("-", "_"): p
+        for p in context.command.params
+        for name in p.opts
+        if p.param_type_name == "option" and name.startswith("--") and name != "--config"
     }
     values = dict(context.default_map or {})
     for key, value in given.items():
@@ -95,16 +98,29 @@ def _read_config(context: typer.Context, path: Path | None) -> Path | None:
                 f"unknown option '{key}'",
                 remedy=f"did you mean '{close[0]}'?" if close else "",
             )
-        values[name] = _as_typed(value, several=options[name].multiple)
+        option = options[name]
+        values[str(option.name)] = _as_typed(value, option, f"--config {path}: {key}")
     context.default_map = values
     return path
 
 
-def _as_typed(value: Any, *, several: bool) -> Any:
-    """A TOML value as it would be typed: a list of numbers as text with commas."""
-    if several:
-        return value if isinstance(value, list) else [value]
-    return ",".join(map(str, value)) if isinstance(value, list) else value
+def _as_typed(value: Any, option: Any, where: str) -> Any:
+    """A TOML value as it would be typed: a list of numbers as text with commas.
+
+    Raises
+    ------
+    UsageError
+        A value of a kind that nobody could type there.
+    """
+    words = value if isinstance(value, list) else [value]
+    flag = bool(getattr(option, "is_flag", False))
+    kinds = bool if flag else (str, int, float)
+    if not all(isinstance(w, kinds) and flag == isinstance(w, bool) for w in words):
+        expected = "true or false" if flag else "a number, a text, or a list of them"
+        raise UsageError(where, f"{value}", expected=expected)
+    if option.multiple:
+        return words
+    return ",".join(map(str, words)) if isinstance(value, list) else value
 
 
 RobotName = Annotated[

@@ -31,6 +31,7 @@ def excite(
     """Design an excitation trajectory for ROBOT: set-points (parquet) and certificate (JSON)."""
     from ident.cli.trajectories import write_design
     from ident.excitation.design import DesignOptions, design
+    from ident.files import file_name
 
     model = common.load_robot(robot, gravity, mount)
     options = DesignOptions(
@@ -41,7 +42,7 @@ def excite(
         margin=margin,
         seed=seed,
     )
-    folder = out or Path("runs") / model.name / "excitation"
+    folder = out or Path("runs") / file_name(model.name) / "excitation"
     with common.progress(quiet=quiet or json) as show:
         show(f"trying {starts} starts")
         found = design(model, options)

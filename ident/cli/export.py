@@ -9,7 +9,7 @@ import typer
 
 from ident.cli import common
 from ident.errors import Finding, UnidentifiableError, UsageError
-from ident.files import write_whole
+from ident.files import file_name, write_together
 
 FORMATS = ("urdf", "csv", "json")
 
@@ -17,7 +17,10 @@ FORMATS = ("urdf", "csv", "json")
 @common.guarded
 def export(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Run folder of ident identify.")],
-    out: common.Out = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("-o", "--out", help="Folder; RUN/export by default, replaced with RUN."),
+    ] = None,
     formats: Annotated[
         str, typer.Option("--format", metavar="FORMAT,…", help="urdf, csv, json.")
     ] = "urdf",
@@ -34,24 +37,24 @@ def export(
     from ident.report.tables import print_findings
 
     estimate = run_folder.load_estimate(run)
-    folder = out or run / "export"
-    texts: dict[Path, str] = {}
+    folder = out or run / run_folder.EXPORTS
+    texts: dict[str, str] = {}
     findings: tuple[Finding, ...] = ()
     for each in wanted:
-        path = folder / f"{estimate.robot.name}.{each}"
+        name = f"{file_name(estimate.robot.name)}.{each}"
         if each == "urdf":
             text, findings = run_folder.identified_urdf(estimate)
             if text is None:
-                raise UnidentifiableError(str(path), findings[0].found, remedy=findings[0].remedy)
-            texts[path] = text
+                raise UnidentifiableError(
+                    str(folder / name), findings[0].found, remedy=findings[0].remedy
+                )
+            texts[name] = text
         elif each == "csv":
-            texts[path] = run_folder.parameters_csv(estimate)
+            texts[name] = run_folder.parameters_csv(estimate)
         else:
-            texts[path] = store.dumps(estimate)
-    folder.mkdir(parents=True, exist_ok=True)
-    for path, text in texts.items():
-        write_whole(path, text.encode())
+            texts[name] = store.dumps(estimate)
+    write_together(folder, {name: text.encode() for name, text in texts.items()})
     if not quiet:
-        for path in texts:
-            typer.echo(path)
+        for name in texts:
+            typer.echo(folder / name)
         print_findings(common.console(), findings)

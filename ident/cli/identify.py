@@ -60,7 +60,7 @@ def identify(
     model = common.load_robot(robot, gravity, mount)
     target = out or run_folder.default_folder(model.name, logs)
     with (
-        whole_folder(target, run_folder.MARKER) as folder,
+        whole_folder(target, run_folder.MARKER, own=[run_folder.EXPORTS]) as folder,
         common.progress(quiet=quiet or json) as show,
     ):
         show("reading and checking logs")

@@ -20,7 +20,7 @@ from ident import __version__, store
 from ident.cli.inputs import Inputs
 from ident.errors import Finding, ModelError, UsageError
 from ident.export.urdf import patch_urdf, write_urdf
-from ident.files import write_whole
+from ident.files import file_name, write_whole
 from ident.fit.estimate import Estimate
 from ident.fit.uncertainty import Parameter, parameter_table
 from ident.fit.validate import Validation, trace
@@ -30,6 +30,7 @@ from ident.report.html import Report
 from ident.report.provenance import Provenance
 
 MARKER = "manifest.json"
+EXPORTS = "export"  # where exports of a run go: they are of its model, and go with it
 _PACKAGES = ("numpy", "scipy", "sympy", "cvxpy", "clarabel", "pyarrow", "pandas")
 _FIGURES = 4  # logs whose torque is drawn; more make the page heavy and say little
 _FIELDS = ("name", "joint", "unit", "cad", "identified", "std", "ci_low", "ci_high", "label")
@@ -38,7 +39,7 @@ _FIELDS = ("name", "joint", "unit", "cad", "identified", "std", "ci_low", "ci_hi
 def default_folder(robot: str, logs: Sequence[str]) -> Path:
     """``runs/<robot>/<first log's stem>[+k]``."""
     more = f"+{len(logs) - 1}" if len(logs) > 1 else ""
-    return Path("runs") / robot / f"{Path(logs[0]).stem}{more}"
+    return Path("runs") / file_name(robot) / file_name(f"{Path(logs[0]).stem}{more}")
 
 
 def load_estimate(folder: Path) -> Estimate:
@@ -152,7 +153,8 @@ def write_manifest(folder: Path, estimate: Estimate, inputs: Inputs) -> None:
             for path in sorted(folder.iterdir())
         },
     }
-    text = json.dumps(facts, indent=1, ensure_ascii=False)
+    # Escaped, so that a path which is no text survives too.
+    text = json.dumps(facts, indent=1)
     write_whole(folder / MARKER, text.encode())
 
 

@@ -10,11 +10,11 @@ import pyarrow.parquet as pq
 
 from ident.excitation.design import Design
 from ident.excitation.playback import setpoints
-from ident.files import write_whole
+from ident.files import write_together
 
 
 def write_design(folder: Path, name: str, design: Design) -> None:
-    """Write ``<name>.parquet`` (time, q, dq, ddq by joint) and ``<name>.json``, each whole.
+    """Write ``<name>.parquet`` (time, q, dq, ddq by joint) and ``<name>.json``, both or neither.
 
     Raises
     ------
@@ -25,6 +25,5 @@ def write_design(folder: Path, name: str, design: Design) -> None:
     buffer = pa.BufferOutputStream()
     pq.write_table(table, buffer, compression="zstd")
     text = json.dumps(design.to_dict(), indent=1, ensure_ascii=False) + "\n"
-    folder.mkdir(parents=True, exist_ok=True)
-    write_whole(folder / f"{name}.parquet", buffer.getvalue().to_pybytes())
-    write_whole(folder / f"{name}.json", text.encode())
+    files = {f"{name}.parquet": buffer.getvalue().to_pybytes(), f"{name}.json": text.encode()}
+    write_together(folder, files)

@@ -141,11 +141,13 @@ def test_a_rerun_replaces_its_folder(run, here, logs):
     options = ("identify", "planar2r", logs / "a.parquet", "-o", "deep/er/run", "--quiet")
     assert run(*options).exit_code == 0
     first = (here / "deep/er/run/manifest.json").read_text()
-    (here / "deep/er/run/left_over.txt").write_text("of the first run")
-    assert run(*options, "--friction", "viscous,coulomb").exit_code in (0, FAILED)
+    (here / "deep/er/run/notes.txt").write_text("of the user")
+    assert run("export", here / "deep/er/run").exit_code == 0
+    assert run(*options, "--method", "wls").exit_code in (0, FAILED)
     assert (here / "deep/er/run/manifest.json").read_text() != first
     assert {p.name for p in (here / "deep/er").iterdir()} == {"run"}
-    assert everything(here / "deep/er/run") == RUN_FILES
+    # No link need exist after least squares, and what was exported was the model before.
+    assert everything(here / "deep/er/run") == RUN_FILES - {"identified.urdf"} | {"notes.txt"}
 
 
 def test_several_logs_are_several_runs(run, here, logs):
