@@ -16,9 +16,12 @@ from ident.logs.explain import explained, sample
 from ident.logs.preparation import Preparation
 from ident.logs.recording import Recording
 from ident.logs.survey import Span, Survey, survey
+from ident.logs.units import si_unit
 from ident.model.robot import Robot
 from ident.regressor.rigid import Regressor, derive
 
+# Drives and sensors overshoot a rated torque; no drive gives ten times its own.
+_OVERLOAD, _NO_DRIVE = 1.5, 10.0
 _SHORT_S = 5.0  # less than half a period of the usual excitation
 
 
@@ -71,6 +74,16 @@ def _of_facts(recording: Recording, robot: Robot) -> Iterator[Finding]:
             found=f"the log was made in gravity {_vector(gravity)}",
             expected=f"{_vector(robot.gravity)}, as the robot is described",
             remedy="state the mounting or the gravity",
+        )
+    payload = recording.facts.payload
+    if payload and payload.lower() not in ("none", "0"):
+        yield Finding(
+            name="payload",
+            severity="warning",
+            where=recording.path,
+            found=f"the log was made with the payload '{payload}'",
+            expected="the bare robot",
+            remedy="what is identified as the last link carries it",
         )
 
 
@@ -127,6 +140,27 @@ def _of_values(recording: Recording, robot: Robot, found: Survey) -> Iterator[Fi
             )
     if not degrees.any():
         yield from _beyond_limits(recording, robot, found)
+    if recording.facts.effort_kind in ("joint_torque", "link_torque_sensor"):
+        yield from _beyond_effort(recording, robot, found)
+
+
+def _beyond_effort(recording: Recording, robot: Robot, found: Survey) -> Iterator[Finding]:
+    """Findings of torque that no drive of this robot gives: another unit, or a broken value."""
+    effort = found.spans["effort"]
+    largest = np.maximum(np.abs(effort.low), np.abs(effort.high))
+    # Descriptions write 0 where they know no limit.
+    limit = np.where(robot.effort > 0.0, robot.effort, np.inf)
+    for j in np.flatnonzero(np.isfinite(largest) & (largest > _OVERLOAD * limit)):
+        impossible = largest[j] > _NO_DRIVE * limit[j]
+        unit = si_unit("effort", robot.turns[j])
+        yield Finding(
+            name="effort_beyond_limits",
+            severity="error" if impossible else "warning",
+            where=f"{recording.path}: effort of joint '{robot.joints[j]}'",
+            found=f"up to {largest[j]:.4g} {unit}",
+            expected=f"within the limit {limit[j]:.4g} {unit}",
+            remedy="check the unit, and for single values that are wrong",
+        )
 
 
 def _beyond_limits(recording: Recording, robot: Robot, found: Survey) -> Iterator[Finding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from typing import Any, get_args
 
@@ -76,7 +77,8 @@ def _number(text: str, length: int, name: str, where: str) -> float | tuple[floa
         numbers = tuple(map(float, value)) if length else (float(value),)
     except (ValueError, TypeError):
         numbers = ()
-    if len(numbers) != (length or 1):
-        expected = f"a list of {length} numbers" if length else "a number"
+    fits = len(numbers) == (length or 1) and all(map(math.isfinite, numbers))
+    if not fits or not (length or numbers[0] > 0.0):
+        expected = f"a list of {length} numbers" if length else "a number above zero"
         raise LogError(f"{where}: metadata '{name}'", f"'{text}'", expected=expected)
     return numbers if length else numbers[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -69,9 +69,11 @@ class ArraySource:
         where: str,
         metadata: Mapping[str, str] | None = None,
         sha256: str = "",
+        repeated: Collection[str] = (),
     ) -> None:
-        """Flatten and check the arrays."""
+        """Flatten and check the arrays; ``repeated`` names columns that the file has twice."""
         self.where = where
+        self._repeated = frozenset(repeated)
         self.metadata: Mapping[str, str] = dict(metadata or {})
         self.units: Mapping[str, str] = {}
         self._columns = _flat(arrays)
@@ -94,9 +96,11 @@ class ArraySource:
         return self._digest
 
     def require_numbers(self, key: str) -> None:
-        """Raise LogError where a column is neither integer nor real."""
+        """Raise LogError where a column is neither integer nor real, or is there twice."""
+        if key in self._repeated:
+            raise repeated_error(self.where, key)
         column = self._columns[key]
-        if column.dtype.kind in "iufb":
+        if column.dtype.kind in "iuf":
             return
         raise text_error(self.where, key, column)
 
@@ -108,17 +112,34 @@ class ArraySource:
 def text_error(where: str, key: str, values: Sequence[Any] | np.ndarray[Any, Any]) -> LogError:
     """Return the error that names the first value of a column that is no number."""
     for row, value in enumerate(values):
-        try:
-            float(value)
-        except (TypeError, ValueError):
-            if value is not None:
-                return LogError(
-                    f"{where}: column '{key}'",
-                    f"'{value}' in row {row + 1}",
-                    expected="a number",
-                    remedy="correct or leave out the row",
-                )
+        if value is not None and not _is_number(value):
+            return LogError(
+                f"{where}: column '{key}'",
+                f"'{value}' in row {row + 1}",
+                expected="a number",
+                remedy="correct or leave out the row",
+            )
     return LogError(f"{where}: column '{key}'", "numbers stored as text", expected="numbers")
+
+
+def repeated_error(where: str, key: str) -> LogError:
+    """Return the error of a column whose name another one has too."""
+    return LogError(
+        f"{where}: column '{key}'",
+        "two columns of this name",
+        expected="one",
+        remedy="rename or leave out the other",
+    )
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, bool | np.bool_ | complex | np.complexfloating):
+        return False
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _flat(arrays: Mapping[str, np.ndarray[Any, Any]]) -> dict[str, np.ndarray[Any, Any]]:

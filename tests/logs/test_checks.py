@@ -107,3 +107,30 @@ def test_a_gravity_that_contradicts_the_robot_is_said(trial, findings) -> None:
     assert "gravity_differs" not in findings(
         trial.recording(facts=Facts(gravity=(0.0, -9.80665, 0.0)))
     )
+
+
+@pytest.mark.parametrize(
+    ("factor", "severity"), [(1e3, "error"), (20.0, "error"), (2.5, "warning"), (1.2, None)]
+)
+def test_torque_that_no_drive_of_the_robot_gives(trial, findings, factor, severity) -> None:
+    # As in mN·m, or as one broken value: both are beyond what the description says of the drive.
+    limit = trial.robot.effort[1]
+    whole, single = np.array(trial.tau), np.array(trial.tau)
+    whole[:, 1] *= factor * limit / np.abs(whole[:, 1]).max()
+    single[500, 1] = -factor * limit
+    for tau in (whole, single):
+        found = findings(trial.recording(tau=tau)).get("effort_beyond_limits")
+        assert (found and found.severity) == severity
+        assert found is None or "'joint2'" in found.where
+
+
+def test_current_is_not_measured_against_limits_of_torque(trial, findings) -> None:
+    facts = Facts(effort_kind="motor_current")
+    found = findings(trial.recording(tau=1e3 * trial.tau, facts=facts))
+    assert "effort_beyond_limits" not in found
+
+
+@pytest.mark.parametrize(("payload", "there"), [("0.5 kg", True), ("none", False), ("", False)])
+def test_a_payload_in_the_log_is_said(trial, findings, payload, there) -> None:
+    found = findings(trial.recording(facts=Facts(payload=payload)))
+    assert ("payload" in found) == there

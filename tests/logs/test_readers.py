@@ -223,7 +223,7 @@ GOOD = "t,q1,q2,tau1,tau2\n0,1,2,3,4\n0.1,1,2,3,4\n"
         ("a.csv", GOOD.split("\n", 1)[1], "the first line holds numbers"),
         ("a.csv", "a\0b", "binary content"),
         ("a.npz", GOOD, "not a NumPy archive"),
-        ("a.log", "PAR1 and nothing else", "not a parquet file"),
+        ("a.log", "PAR1 and nothing else", "damaged or cut short"),
     ],
 )
 def test_bad_input_is_one_clear_error(tmp_path, planar, name, content, message: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +22,20 @@ _KINDS = {
     ".csv": "csv", ".tsv": "csv", ".txt": "csv",
     ".npz": "npz",
 }  # fmt: skip
+# First bytes of files: what we read whatever the suffix says, and what others may hand us.
+_OURS = {b"PAR1": "parquet", b"PK\3\4": "npz"}
+_FOREIGN = {
+    b"\x1f\x8b": ("gzip data", "unpack it first"),
+    b"\x93NUMPY": ("a single NumPy array", "numpy.savez keeps several by name"),
+    b"\x89HDF": ("an HDF5 (or MATLAB 7.3) file", "export it as parquet or CSV"),
+    b"MATLAB 5": ("a MATLAB file", "export it as parquet or CSV"),
+    b"#ROSBAG": ("a ROS bag", "export it as parquet or CSV"),
+    b"\x89MCAP": ("an MCAP file", "export it as parquet or CSV"),
+    b"SQLite": ("a database, such as a ROS 2 bag", "export it as parquet or CSV"),
+    b"ARROW1": ("an Arrow or Feather file", "save it as parquet"),
+    b"\xff\xfe": ("UTF-16 text", "save it as UTF-8"),
+    b"\xfe\xff": ("UTF-16 text", "save it as UTF-8"),
+}
 
 
 def read_log(path: str | Path, robot: Robot, *, profile: str | Path | None = None) -> Recording:
@@ -63,20 +78,28 @@ def read_log(path: str | Path, robot: Robot, *, profile: str | Path | None = Non
 
 
 def _kind(path: Path) -> str:
-    """Format of a file that can be opened, by suffix, else by its first bytes."""
-    if path.is_dir():
-        raise LogError(str(path), "a directory", expected="a log file")
+    """Format of a file that can be opened, by its first bytes, else by its suffix."""
     try:
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
+            raise LogError(str(path), "a directory", expected="a log file")
+        if not stat.S_ISREG(mode):
+            # Logs are read several times; and a pipe that nobody fills would block.
+            found = "a pipe or a device"
+            raise LogError(str(path), found, expected="a file", remedy="save the log first")
         with path.open("rb") as file:
-            head = file.read(4)
+            head = file.read(8)
     except FileNotFoundError as e:
         raise LogError(str(path), "no such file") from e
     except OSError as e:
         raise LogError(str(path), f"cannot be read: {e.strerror}") from e
     if not head:
         raise LogError(str(path), "empty file", expected="a log")
-    by_content = {b"PAR1": "parquet", b"PK\3\4": "npz"}.get(head, "csv")
-    return _KINDS.get(path.suffix.lower(), by_content)
+    for start, (found, remedy) in _FOREIGN.items():
+        if head.startswith(start):
+            raise LogError(str(path), found, expected="parquet, CSV or npz", remedy=remedy)
+    suffix = path.suffix.lower()
+    return _OURS.get(head[:4]) or _KINDS.get(suffix, "csv")
 
 
 def _open(path: Path, kind: str) -> Source:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -54,7 +54,7 @@ def assign(keys: Sequence[str], robot: Robot, *, where: str) -> Assignment:
     LogError
         No time, no joint of this robot, or a position that is missing for some joint.
     """
-    clean = {key.strip().strip("\ufeff").lower(): key for key in reversed(keys)}
+    clean = {_plain(key): key for key in reversed(keys)}
     time = next((clean[name] for name in TIMES if name in clean), None)
     if time is None:
         raise LogError(
@@ -66,7 +66,8 @@ def assign(keys: Sequence[str], robot: Robot, *, where: str) -> Assignment:
         if name not in clean:
             continue
         if (channel, joint) in found:
-            findings.append(_twice(where, robot.joints[joint], found[channel, joint], clean[name]))
+            place = f"{where}: joint '{robot.joints[joint]}'"
+            findings.append(_twice(place, found[channel, joint], clean[name]))
         else:
             found[channel, joint] = clean[name]
     _require_joints(robot, keys, clean, found, where)
@@ -82,7 +83,9 @@ def assign(keys: Sequence[str], robot: Robot, *, where: str) -> Assignment:
                 partial.raise_as(LogError)
             findings.append(partial)
     used = {time, *(key for channel in channels.values() for key in channel)}
-    findings += _aside(where, [key for key in keys if key not in used])
+    aside = [key for key in keys if key not in used]
+    findings += _alike(where, used, aside)
+    findings += _aside(where, aside)
     return Assignment(time=time, channels=channels, findings=tuple(findings))
 
 
@@ -141,11 +144,24 @@ def _require_joints(
         )
 
 
-def _twice(where: str, joint: str, first: str, second: str) -> Finding:
+def _plain(key: str) -> str:
+    """A column's name as it is compared: without blanks around it, in lower case."""
+    return key.strip().strip("\ufeff").lower()
+
+
+def _alike(where: str, used: Iterable[str], aside: Sequence[str]) -> Iterator[Finding]:
+    """Findings of columns left aside whose names differ from a used one in case or blanks only."""
+    by_name = {_plain(key): key for key in used}
+    for key in aside:
+        if _plain(key) in by_name:
+            yield _twice(where, by_name[_plain(key)], key)
+
+
+def _twice(where: str, first: str, second: str) -> Finding:
     return Finding(
         name="column_twice",
         severity="warning",
-        where=f"{where}: joint '{joint}'",
+        where=where,
         found=f"columns '{first}' and '{second}' mean the same",
         remedy=f"'{first}' is used",
     )

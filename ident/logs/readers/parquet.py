@@ -14,7 +14,7 @@ import numpy as np
 
 from ident.arrays import Array, locked
 from ident.errors import LogError
-from ident.logs.sources import text_error
+from ident.logs.sources import repeated_error, text_error
 
 # Row groups kept decoded: a block and its halo touch two at most, where groups are longer than it.
 _KEPT = 2
@@ -36,14 +36,9 @@ class ParquetSource:
 
         self.path = path
         try:
-            self._file = pq.ParquetFile(path)
+            self._file = pq.ParquetFile(opened(path))
         except (pa.ArrowException, OSError) as e:
-            raise LogError(
-                str(path),
-                "not a parquet file",
-                expected="parquet, as the suffix says",
-                remedy="a CSV file is read by the suffix .csv, arrays by .npz",
-            ) from e
+            raise _not_parquet(path) from e
         sizes = [
             self._file.metadata.row_group(i).num_rows for i in range(self._file.num_row_groups)
         ]
@@ -53,7 +48,7 @@ class ParquetSource:
     @cached_property
     def keys(self) -> tuple[str, ...]:
         """Names of the columns, in the order of the file."""
-        return tuple(self._file.schema_arrow.names)
+        return tuple(dict.fromkeys(self._file.schema_arrow.names))
 
     @property
     def rows(self) -> int:
@@ -85,13 +80,19 @@ class ParquetSource:
             return hashlib.file_digest(file, "sha256").hexdigest()
 
     def require_numbers(self, key: str) -> None:
-        """Raise LogError where the type of a column is not numeric."""
+        """Raise LogError where a column's type is no number, or its name is there twice."""
         import pyarrow.types as types
 
-        kind = self._file.schema_arrow.field(key).type
+        schema = self._file.schema_arrow
+        if len(schema.get_all_field_indices(key)) > 1:
+            raise repeated_error(str(self.path), key)
+        kind = schema.field(key).type
         numeric = (types.is_integer, types.is_floating, types.is_decimal, types.is_timestamp)
-        if any(test(kind) for test in numeric):
+        if any(test(kind) for test in (*numeric, types.is_null)):
             return
+        if types.is_nested(kind):
+            where = f"{self.path}: column '{key}'"
+            raise LogError(where, f"values of type {kind}", expected="one number in each row")
         sample = self._file.read_row_group(0, columns=[key])[key] if self.rows else []
         raise text_error(str(self.path), key, [value.as_py() for value in sample])
 
@@ -137,6 +138,33 @@ class ParquetSource:
                 del self._decoded[group, key]
 
 
+def opened(path: Path) -> Any:
+    """What Arrow opens: the path, or the open file where its name is no text."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        return path.open("rb")
+    return path
+
+
+def _not_parquet(path: Path) -> LogError:
+    with path.open("rb") as file:
+        begun = file.read(4) == b"PAR1"
+    if begun:
+        return LogError(
+            str(path),
+            "parquet that is damaged or cut short",
+            expected="a file with its end",
+            remedy="close the recorder before copying, or export the log again",
+        )
+    return LogError(
+        str(path),
+        "not a parquet file",
+        expected="parquet, as the suffix says",
+        remedy="a CSV file is read by the suffix .csv, arrays by .npz",
+    )
+
+
 def as_floats(column: Any) -> Array:
     """Return a pyarrow column as locked float64, missing values as NaN, timestamps in ns."""
     import pyarrow as pa
@@ -150,7 +178,8 @@ def as_floats(column: Any) -> Array:
 
 
 def _text(metadata: Mapping[bytes, bytes] | None) -> dict[str, str]:
-    return {k.decode(): v.decode("utf-8", "replace") for k, v in (metadata or {}).items()}
+    pairs = (metadata or {}).items()
+    return {k.decode("utf-8", "replace"): v.decode("utf-8", "replace") for k, v in pairs}
 
 
 def _first_line(error: BaseException) -> str:
