@@ -80,8 +80,10 @@ def robot_of_table(
         raise ModelError(where, "no row", expected="one row per moving link")
     for kind in ("link", "joint"):
         names = [getattr(row, kind) for row in rows]
-        if len(set(names)) < len(names) or "base_link" in names:
-            raise ModelError(where, f"a {kind} name is used twice", expected="unique names")
+        if kind == "link":
+            names.append("base_link")  # what the first joint hangs on
+        if twice := {name for name in names if names.count(name) > 1}:
+            raise ModelError(where, f"two {kind}s named '{min(twice)}'", expected="unique names")
     parents = ["base_link", *(row.link for row in rows)]
     ends = [_end(row) for row in rows]
     still = (np.eye(3), np.zeros(3))

@@ -63,8 +63,12 @@ class Joint:
             raise ModelError(f"{where} axis", "length zero", expected="a direction")
         for name in ("multiplier", "offset"):
             frozen(getattr(self, name), (), where=f"{where} {name}")
-        if self.lower > self.upper:
+        if not self.lower <= self.upper:
             raise ModelError(f"{where} limits", f"lower {self.lower:g} above upper {self.upper:g}")
+        for name in ("velocity", "effort"):
+            limit = getattr(self, name)
+            if not limit >= 0.0:
+                raise ModelError(f"{where} limits", f"{name} {limit:g}", expected="a magnitude")
         object.__setattr__(self, "R0", R0)
         object.__setattr__(self, "p0", frozen(self.p0, (3,), where=f"{where} origin"))
         unit = rotation.cleaned(axis / length)

@@ -4,46 +4,75 @@ from __future__ import annotations
 
 import difflib
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
+from pydantic_core import ErrorDetails
 
+from ident.arrays import frozen
 from ident.errors import Finding, ModelError, UsageError
 from ident.model.dh import DHRow, robot_of_table
 from ident.model.drives import Drives
+from ident.model.joints import JointKind
 from ident.model.robot import Robot
 from ident.model.urdf import read_urdf
 
+Name = Annotated[str, Field(min_length=1)]
+# Limits may be infinite, which is none; of quantities, only what can exist passes.
+Limit = Annotated[float, Field(ge=0.0)]
+Positive = Annotated[float, Field(gt=0.0)]
+NotNegative = Annotated[FiniteFloat, Field(ge=0.0)]
+
 
 class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    # Strict: a number in quotes and a truth value are no numbers.
+    model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class _Limits(_Table):
-    acceleration: list[float] = []
-    jerk: list[float] = []
+    acceleration: list[Positive] = []
+    jerk: list[Positive] = []
 
 
 class _Drives(_Table):
-    gear_ratio: list[float] | None = None
-    coupling: list[list[float]] | None = None
-    armature: list[float] | None = None
+    gear_ratio: list[FiniteFloat] | None = None
+    coupling: list[list[FiniteFloat]] | None = None
+    armature: list[NotNegative] | None = None
     effort_rated: list[float] | None = None
 
 
 class _Friction(_Table):
-    viscous: list[float] | None = None
-    coulomb: list[float] | None = None
+    viscous: list[NotNegative] | None = None
+    coulomb: list[NotNegative] | None = None
+
+
+class _Row(_Table):
+    """A row of ``[[dh.links]]``; see ``DHRow``."""
+
+    link: Name
+    joint: Name
+    type: JointKind = "revolute"
+    a: FiniteFloat
+    alpha: FiniteFloat
+    d: FiniteFloat
+    theta: FiniteFloat
+    mass: NotNegative = 0.0
+    com: list[FiniteFloat] = Field(default=[0.0] * 3, min_length=3, max_length=3)
+    inertia_c: list[FiniteFloat] = Field(default=[0.0] * 6, min_length=6, max_length=6)
+    position: list[float] = Field(default=[-np.inf, np.inf], min_length=2, max_length=2)
+    velocity: Limit = np.inf
+    effort: Limit = np.inf
 
 
 class _DH(_Table):
     convention: Literal["standard", "modified"]
-    links: list[dict[str, Any]]
+    links: list[_Row]
 
 
 class _Source(_Table):
@@ -61,14 +90,14 @@ class RobotFile(_Table):
     """What a ``robot.toml`` holds; the keys are described in ``data/robots/README.md``."""
 
     schema_: Literal[1] = Field(alias="schema")
-    name: str
+    name: Name
     title: str = ""
     aliases: list[str] = []
     description: str = ""
     dh: _DH | None = None
-    gravity: list[float] = [0.0, 0.0, -9.81]
-    home: list[float] = []
-    log_names: list[str] = []
+    gravity: list[FiniteFloat] = [0.0, 0.0, -9.81]
+    home: list[FiniteFloat] = []
+    log_names: list[Name] = []
     limits: _Limits = _Limits()
     drives: _Drives = _Drives()
     friction: _Friction = _Friction()
@@ -90,9 +119,9 @@ def load_robot(reference: str | Path) -> Robot:
     # A folder without a description, such as the results of an earlier run, does not hide a name.
     if (path / "robot.toml").is_file():
         return _from_toml(path / "robot.toml")
-    if path.suffix == ".toml":
+    if path.suffix == ".toml" and path.exists():
         return _from_toml(path)
-    if path.suffix in {".urdf", ".xml"} or path.is_file():
+    if path.is_file() or (path.suffix in {".urdf", ".xml"} and path.exists()):
         return read_urdf(path)
     return _from_toml(_find(str(reference)))
 
@@ -107,9 +136,9 @@ def robot_file(reference: str | Path) -> RobotFile | None:
     path = Path(reference)
     if (path / "robot.toml").is_file():
         return _parse(path / "robot.toml")
-    if path.suffix == ".toml":
+    if path.suffix == ".toml" and path.exists():
         return _parse(path)
-    if path.suffix in {".urdf", ".xml"} or path.is_file():
+    if path.exists() and (path.is_file() or path.suffix in {".urdf", ".xml"}):
         return None
     return _parse(_find(str(reference)))
 
@@ -159,10 +188,22 @@ def _parse(path: Path) -> RobotFile:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
         raise ModelError(str(path), f"not TOML: {e}") from e
     except ValidationError as e:
-        first = e.errors()[0]
-        key = ".".join(map(str, first["loc"]))
-        expected = "what data/robots/README.md describes"
-        raise ModelError(f"{path}: {key}", first["msg"], expected=expected) from e
+        # Of a misspelt key, both the wrong and the missing one are found: the wrong one says more.
+        errors = sorted(e.errors(), key=lambda error: error["type"] != "extra_forbidden")
+        raise _misfit(path, errors[0]) from e
+
+
+def _misfit(path: Path, first: ErrorDetails) -> ModelError:
+    """Error of the first key that is not as it should be."""
+    # People count rows from one.
+    key = ".".join(str(part + 1 if isinstance(part, int) else part) for part in first["loc"])
+    expected = "what data/robots/README.md describes"
+    if first["type"] == "extra_forbidden":
+        return ModelError(f"{path}: {key}", "unknown key", expected=expected)
+    if first["type"] == "missing":
+        return ModelError(f"{path}: {key}", "missing", expected=expected)
+    found = f"{first['input']!r}: {first['msg'].lower()}"
+    return ModelError(f"{path}: {key}", found, expected=expected)
 
 
 def _from_toml(path: Path) -> Robot:
@@ -171,47 +212,62 @@ def _from_toml(path: Path) -> Robot:
         raise ModelError(
             str(path), "both or neither of 'description' and [dh]", expected="exactly one"
         )
-    robot = _from_dh(file, path) if file.dh else read_urdf(path.parent / file.description)
     notes = [
         Finding(
             name="flagged_figure", severity="info", where=f"{file.name}: {f.where}", found=f.what
         )
         for f in file.flags
     ]
-    return replace(
-        robot,
-        name=file.name,
-        title=file.title,
-        gravity=np.asarray(file.gravity, dtype=np.float64),
-        home=np.asarray(file.home, dtype=np.float64),
-        acceleration=np.asarray(file.limits.acceleration, dtype=np.float64),
-        jerk=np.asarray(file.limits.jerk, dtype=np.float64),
-        log_names=tuple(file.log_names),
-        drives=_drives(file, robot.n),
-        notes=(*robot.notes, *notes),
-    )
+    with _named(path):
+        robot = _from_dh(file) if file.dh else read_urdf(path.parent / file.description)
+        robot = replace(
+            robot,
+            name=file.name,
+            title=file.title,
+            gravity=np.asarray(file.gravity, dtype=np.float64),
+            acceleration=np.asarray(file.limits.acceleration, dtype=np.float64),
+            jerk=np.asarray(file.limits.jerk, dtype=np.float64),
+            log_names=tuple(file.log_names),
+            drives=_drives(file, robot.n),
+            notes=(*robot.notes, *notes),
+        )
+        return _at_home(robot, file.home) if file.home else robot
 
 
-def _from_dh(file: RobotFile, path: Path) -> Robot:
-    assert file.dh is not None
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Name the file in errors of what was made from it."""
     try:
-        rows = [DHRow(**row) for row in file.dh.links]
-    except TypeError as e:
-        expected = "the keys that data/robots/README.md describes"
-        found = str(e).removeprefix("DHRow.__init__() ")
-        raise ModelError(f"{path}: dh.links", found, expected=expected) from e
+        yield
     except ModelError as e:
-        where = f"{path}: {e.where}"
-        raise ModelError(where, e.found, expected=e.expected, remedy=e.remedy) from None
-    return robot_of_table(file.name, file.dh.convention, rows, where=str(path))
+        raise ModelError(f"{path}: {e.where}", e.found, expected=e.expected, remedy=e.remedy) from e
+
+
+def _at_home(robot: Robot, home: list[float]) -> Robot:
+    robot = replace(robot, home=np.asarray(home, dtype=np.float64))
+    for j, (joint, value) in enumerate(zip(robot.joints, robot.home, strict=True)):
+        low, high = robot.position[j]
+        if not low <= value <= high:
+            found, expected = f"{value:g} for joint '{joint}'", f"within {low:g} to {high:g}"
+            raise ModelError("home", found, expected=expected)
+    return robot
+
+
+def _from_dh(file: RobotFile) -> Robot:
+    assert file.dh is not None
+    rows = [DHRow(**row.model_dump()) for row in file.dh.links]
+    return robot_of_table(file.name, file.dh.convention, rows)
 
 
 def _drives(file: RobotFile, n: int) -> Drives:
-    plain = Drives.plain(n)
-    given: dict[str, Sequence[Any] | None] = {
-        **file.drives.model_dump(),
-        **file.friction.model_dump(),
+    given: dict[str, list[Any] | None] = {**file.drives.model_dump(), **file.friction.model_dump()}
+    if 0.0 in (file.drives.gear_ratio or []):
+        raise ModelError("drives.gear_ratio", "0", expected="motor turns per joint turn")
+    arrays = {
+        name: frozen(
+            value, (n, n) if name == "coupling" else (n,), where=f"drives.{name}", finite=False
+        )
+        for name, value in given.items()
+        if value is not None
     }
-    return replace(
-        plain, **{name: np.asarray(value) for name, value in given.items() if value is not None}
-    )
+    return replace(Drives.plain(n), **arrays)

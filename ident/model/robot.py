@@ -84,7 +84,8 @@ class Robot:
     gravity : (3,) m/s²
         In the base frame.
     home : (n,)
-        A safe resting configuration.
+        A safe resting configuration; where none is given, zero, or the middle of a joint's range
+        where zero is outside of it or near its ends.
     acceleration, jerk : (n,)
         Limits that a URDF cannot say; infinite where none is given.
     log_names : tuple of str
@@ -119,14 +120,20 @@ class Robot:
             found = f"{len(self.drives.gear_ratio)} drives"
             raise ModelError(where, found, expected=f"{n}, one per joint")
         object.__setattr__(self, "gravity", frozen(self.gravity, (3,), where=f"{where} gravity"))
-        for name, default in (("home", 0.0), ("acceleration", np.inf), ("jerk", np.inf)):
+        for name, default in (
+            ("home", _resting(self.position)),
+            ("acceleration", np.full(n, np.inf)),
+            ("jerk", np.full(n, np.inf)),
+        ):
             given = getattr(self, name)
-            filled = given if np.size(given) else np.full(n, default)
+            filled = given if np.size(given) else default
             array = frozen(filled, (n,), where=f"{where} {name}", finite=False)
             object.__setattr__(self, name, array)
         names = self.log_names or self.joints
         if len(names) != n:
             raise ModelError(f"{where} log_names", f"{len(names)} names", expected=str(n))
+        if twice := {name for name in names if names.count(name) > 1}:
+            raise ModelError(f"{where} log_names", f"'{min(twice)}' twice", expected="one a joint")
         object.__setattr__(self, "log_names", tuple(names))
 
     @cached_property
@@ -235,6 +242,16 @@ class Robot:
             for link in self.links
             if link.pi[0] == 0.0
         ]
+
+
+def _resting(position: Array) -> Array:
+    """Zero (n,), or the middle of limits (n, 2) where zero is not well inside of them."""
+    low, high = position.T
+    bounded = np.isfinite(position).all(axis=1)
+    # A joint without both ends rests at zero, or at the end that it has.
+    near, far = np.where(bounded, low, -1.0), np.where(bounded, high, 1.0)
+    inside = (low < 0.0) & (high > 0.0) & (np.minimum(-near, far) > 0.1 * (far - near))
+    return np.where(inside, 0.0, np.clip(0.5 * (near + far), low, high))
 
 
 def _inertia_findings(robot: str, parts: Iterable[Part]) -> list[Finding]:

@@ -41,8 +41,12 @@ def read_urdf(path: Path) -> Robot:
     try:
         # As it is, line ends included: an export gives back every byte that it does not change.
         text = path.read_bytes().decode("utf-8")
-    except (OSError, UnicodeDecodeError) as e:
-        raise ModelError(str(path), f"cannot be read: {e}", expected="a URDF file") from e
+    except OSError as e:
+        raise ModelError(str(path), f"cannot be read: {e.strerror}", expected="a URDF file") from e
+    except UnicodeDecodeError as e:
+        found = f"cannot be read: byte {e.start + 1} is not UTF-8"
+        remedy = "save it as UTF-8, if it is text"
+        raise ModelError(str(path), found, expected="a URDF file", remedy=remedy) from e
     return parse_urdf(text, where=str(path))
 
 
@@ -108,6 +112,8 @@ def _pi(link: ElementTree.Element, where: str, notes: list[Finding]) -> Array:
         raise ModelError(f"{where} <inertial>", "no <mass>", expected="a mass in kg")
     R, com = _origin(element, where)
     mass_kg = _number(mass, "value", where)
+    if mass_kg < 0.0:
+        raise ModelError(f"{where} <mass value>", f"{mass_kg:g} kg", expected="zero or more")
     about_com = element.find("inertia")
     six = [0.0] * 6
     if about_com is not None:

@@ -115,3 +115,22 @@ def test_mimics_share_a_coordinate_and_the_order_of_description_does_not_matter(
     assert [link.joint.coordinate for link in coupled.links] == [1, 0, 1]
     R, _ = coupled.forward([0.0, 0.7])
     assert_array_equal(R[0], coupled.links[0].joint.placement(0.7)[0])
+
+
+@pytest.mark.parametrize(
+    ("limits", "home"),
+    [((-3.0, 3.0), 0.0), ((-1.0, 4.0), 0.0), ((-3.07, -0.07), -1.57), ((0.0, 2.0), 1.0),
+     ((-0.01, 3.0), 1.495), ((-np.inf, np.inf), 0.0), ((-np.inf, -0.5), -0.5), ((-2, np.inf), 0.0)],
+)  # fmt: skip
+def test_without_a_home_a_robot_rests_where_its_limits_allow(limits, home) -> None:
+    planar = load_robot("planar2r")
+    first = planar.links[0]
+    joint = replace(first.joint, lower=limits[0], upper=limits[1])
+    links = (replace(first, joint=joint), *planar.links[1:])
+    assert_allclose(replace(planar, links=links, home=np.zeros(0)).home, [home, 0.0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("limits", [{"velocity": -1.0}, {"effort": np.nan}, {"lower": np.nan}])
+def test_limits_that_cannot_be_are_refused(limits) -> None:
+    with pytest.raises(ModelError, match="limits"):
+        replace(load_robot("planar2r").links[0].joint, **limits)
