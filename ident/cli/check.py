@@ -24,12 +24,19 @@ def check(
     """Check LOG against ROBOT before it is believed. Exit code 3: an error was found."""
     from ident.cli.inputs import settled_gravity
     from ident.cli.summary import finding
+    from ident.logs.checks import as_finding
     from ident.logs.checks import check as check_log
     from ident.logs.readers import read_log
     from ident.report.tables import print_check
 
     model = common.load_robot(robot, gravity, mount)
-    recording = read_log(log, model, profile=profile)
+    try:
+        recording = read_log(log, model, profile=profile)
+    except LogError as e:
+        if not json:
+            raise
+        common.print_json({"ok": False, "findings": [finding(as_finding(e))]})
+        raise typer.Exit(LogError.exit_code) from e
     model, findings = settled_gravity(model, [recording], bool(gravity or mount))
     findings += check_log(recording, model)
     good = all(f.severity != "error" for f in findings)

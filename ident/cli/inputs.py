@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,6 +14,8 @@ from ident.logs.preparation import Preparation
 from ident.logs.readers import read_log
 from ident.logs.recording import Recording
 from ident.model.robot import Robot
+
+_SAME_GRAVITY = 0.05  # m/s², more than places on earth differ by
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,24 +85,39 @@ def _for_every_joint(preparation: Preparation, robot: Robot) -> Preparation:
 def settled_gravity(
     robot: Robot, recordings: Sequence[Recording], keep: bool
 ) -> tuple[Robot, list[Finding]]:
-    """Robot in the gravity that applies, and a finding where a log contradicts it."""
-    findings: list[Finding] = []
-    for recording in recordings:
-        logged = recording.facts.gravity
-        if logged is None or np.allclose(logged, robot.gravity, atol=1e-6):
-            continue
-        own = " ".join(f"{g:g}" for g in robot.gravity)
-        theirs = " ".join(f"{g:g}" for g in logged)
-        findings.append(
-            Finding(
-                name="gravity_conflict",
-                severity="warning",
-                where=f"{recording.path}: gravity",
-                found=f"the log says ({theirs}) m/s²",
-                expected=f"({own}) m/s²",
-                remedy="the log's is not used" if keep else "the log's is used",
+    """Robot in the gravity that applies, and a finding where the logs change it.
+
+    Where ``keep`` is given the robot's own applies, and a log's check says where it differs.
+
+    Raises
+    ------
+    LogError
+        The logs contradict each other.
+    """
+    stated = [(r.path, r.facts.gravity) for r in recordings if r.facts.gravity is not None]
+    if keep or not stated:
+        return robot, []
+    (path, logged), *others = stated
+    for other, gravity in others:
+        if not np.allclose(gravity, logged, atol=_SAME_GRAVITY):
+            raise LogError(
+                f"{other}: gravity",
+                f"{_vector(gravity)} m/s²",
+                expected=f"{_vector(logged)} m/s², as in {path}",
+                remedy="logs of one mounting at a time, or --gravity for what holds of all",
             )
-        )
-        if not keep:
-            robot = robot.with_gravity(logged)
-    return robot, findings
+    if np.allclose(logged, robot.gravity, atol=1e-6):
+        return robot, []
+    finding = Finding(
+        name="gravity_conflict",
+        severity="warning",
+        where=f"{path}: gravity",
+        found=f"the log says {_vector(logged)} m/s²",
+        expected=f"{_vector(robot.gravity)} m/s²",
+        remedy="the log's is used",
+    )
+    return robot.with_gravity(logged), [finding]
+
+
+def _vector(values: Iterable[float]) -> str:
+    return "(" + " ".join(f"{value:g}" for value in values) + ")"

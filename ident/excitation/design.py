@@ -116,6 +116,8 @@ def design(
     options = options or DesignOptions()
     if options.starts < 1:
         raise UsageError("starts", str(options.starts), expected="at least one")
+    if options.seed < 0:
+        raise UsageError("seed", str(options.seed), expected="zero or more")
     began = time.perf_counter()
     regressor = derive(robot)
     start = np.asarray(robot.home if options.start is None else options.start, dtype=np.float64)

@@ -38,13 +38,13 @@ def check(
     try:
         found = survey(recording)
     except LogError as e:
-        return (*recording.findings, _error(e))
+        return (*recording.findings, as_finding(e))
     findings = [*recording.findings, *_of_values(recording, robot, found)]
     try:
         dataset = prepare(recording, robot, Preparation())
     except LogError as e:
         known = {finding.where for finding in findings if finding.severity == "error"}
-        return (*findings, *([] if e.where in known else [_error(e)]))
+        return (*findings, *([] if e.where in known else [as_finding(e)]))
     findings += dataset.findings[len(recording.findings) :]
     findings += _of_facts(recording, robot)
     if not any(finding.severity == "error" for finding in findings if finding.name != "degrees"):
@@ -52,7 +52,8 @@ def check(
     return tuple(findings)
 
 
-def _error(error: LogError) -> Finding:
+def as_finding(error: LogError) -> Finding:
+    """Return an error that makes a log unusable as a finding."""
     return Finding(
         name="unusable",
         severity="error",
@@ -73,7 +74,7 @@ def _of_facts(recording: Recording, robot: Robot) -> Iterator[Finding]:
             where=recording.path,
             found=f"the log was made in gravity {_vector(gravity)}",
             expected=f"{_vector(robot.gravity)}, as the robot is described",
-            remedy="state the mounting or the gravity",
+            remedy="the robot's is used; state the mounting or the gravity if the log is right",
         )
     payload = recording.facts.payload
     if payload and payload.lower() not in ("none", "0"):

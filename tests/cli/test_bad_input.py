@@ -1,5 +1,6 @@
 """Whatever is wrong is said in one line on stderr, with the right exit code; nothing is written."""
 
+import json
 import shutil
 import signal
 import time
@@ -295,3 +296,16 @@ def test_stopped_in_the_middle(here, logs, stop):
     # An interpreter may end itself by the signal that it was sent; shells call both 130.
     assert process.returncode in (INTERRUPTED, -signal.SIGINT)
     assert everything(here) == set()
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), [("gone.csv", None), ("a.csv", ""), ("b.csv", "t,q1\n0,1\n")]
+)
+def test_a_program_that_checks_gets_an_object_for_any_log(run, here, name, content):
+    if content is not None:
+        (here / name).write_text(content)
+    result = run("check", "planar2r", name, "--json")
+    assert (result.exit_code, result.stderr, result.stdout.count("\n")) == (UNUSABLE, "", 1)
+    answer = json.loads(result.stdout)
+    assert not answer["ok"]
+    assert [(f["severity"], name in f["where"]) for f in answer["findings"]] == [("error", True)]

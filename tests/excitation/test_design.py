@@ -123,6 +123,7 @@ def test_the_file_holds_trajectory_and_certificate() -> None:
         (DesignOptions(harmonics=1), "harmonics"),
         (DesignOptions(periods=0), "periods"),
         (DesignOptions(base_frequency_hz=0.0), "base frequency"),
+        (DesignOptions(seed=-1), "seed"),
     ],
 )
 def test_options_out_of_range_are_refused(options: DesignOptions, named: str) -> None:
