@@ -32,16 +32,16 @@ install: .venv/.dev ## set up .venv with everything that development needs
 
 identify: need-ROBOT need-LOG .venv/.runtime ## identify ROBOT from LOG, score on VALIDATE, write OUT
 	@set --; for log in $(VALIDATE); do set -- "$$@" --validate "$$log"; done; \
-	$(IDENT) identify $(ROBOT) $(LOG) "$$@" $(if $(OUT),-o $(OUT)) $(ARGS)
+	$(IDENT) identify "$(ROBOT)" $(LOG) "$$@" $(if $(OUT),-o "$(OUT)") $(ARGS)
 
 validate: need-ROBOT need-LOG .venv/.runtime ## score an identified model (ROBOT=run folder) on LOG
-	@$(IDENT) validate $(ROBOT) $(LOG) $(ARGS)
+	@$(IDENT) validate "$(ROBOT)" $(LOG) $(ARGS)
 
 excite: need-ROBOT .venv/.runtime ## design an excitation trajectory for ROBOT, write OUT
-	@$(IDENT) excite $(ROBOT) $(if $(OUT),-o $(OUT)) $(ARGS)
+	@$(IDENT) excite "$(ROBOT)" $(if $(OUT),-o "$(OUT)") $(ARGS)
 
 export: need-ROBOT .venv/.runtime ## export an identified model (ROBOT=run folder) to OUT
-	@$(IDENT) export $(ROBOT) $(if $(OUT),-o $(OUT)) $(ARGS)
+	@$(IDENT) export "$(ROBOT)" $(if $(OUT),-o "$(OUT)") $(ARGS)
 
 notebooks: .venv/.dev ## execute the notebooks, each into an .ipynb beside it
 	@.venv/bin/jupytext --quiet --to ipynb --set-kernel python3 notebooks/*.py

@@ -127,7 +127,9 @@ RobotName = Annotated[
     str, typer.Argument(metavar="ROBOT", help="Registry name, URDF or TOML file, or run folder.")
 ]
 Logs = Annotated[list[str], typer.Argument(metavar="LOG…", help="Logs; several are several runs.")]
-Out = Annotated[Path | None, typer.Option("-o", "--out", help="Where to write.")]
+Out = Annotated[
+    Path | None, typer.Option("-o", "--out", help="Folder; runs/<robot>/<first log> by default.")
+]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object on stdout, nothing else.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 Config = Annotated[
@@ -160,7 +162,7 @@ CutoffHz = Annotated[
 ]
 ScoreHz = Annotated[
     float | None,
-    typer.Option(help="Low-pass that columns and torque share, Hz; the cut-off when not given."),
+    typer.Option(help="Low-pass that columns and torque share, Hz; half the cut-off if not given."),
 ]
 
 

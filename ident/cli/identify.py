@@ -45,6 +45,8 @@ def identify(
     logs, validate = common.expanded(logs), common.expanded(validate or [])
     if both := common.shared(logs, validate):
         raise UsageError(both, "given for training and for validation", expected="one of them")
+    if not max_error > 0.0:
+        raise UsageError("--max-error", f"{max_error:g}", expected="a percentage above zero")
     preparation = common.preparation(skip, cutoff_hz, score_hz, delay_ms)
     options = common.fit_options(method, friction)
 

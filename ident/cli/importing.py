@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ident.cli import common
+from ident.errors import UsageError
 
 
 @common.guarded
@@ -24,6 +25,8 @@ def import_log(
     from ident.logs.writer import copy_log
     from ident.report.tables import print_findings
 
+    if common.shared([log], [str(out)]):
+        raise UsageError(f"-o {out}", "the log itself", expected="another file")
     model = common.load_robot(robot)
     recording = read_log(log, model, profile=profile)
     copy_log(out, model, recording)

@@ -180,6 +180,8 @@ def test_a_place_that_cannot_be_written(run, here, logs, words):
         (("--delay-ms", "1,2,3"), ("--delay-ms", "'planar2r'")),
         (("--profile", "nobody"), ("profile", "'nobody'", "kuka_lwr_npz")),
         (("--config", "none.toml"), ("none.toml",)),
+        (("--max-error", "nan"), ("--max-error", "above zero")),
+        (("--max-error", "-5"), ("--max-error", "above zero")),
         (("--validate", "{logs}/a.parquet"), ("a.parquet", "validation")),
         (("--validate", "{logs}/../{name}/a.parquet"), ("a.parquet", "validation")),
         (("--validate", "z*.parquet"), ("z*.parquet", "no file")),

@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+from ident.logs.preparation import Preparation
+from ident.logs.recording import Facts
 from tests.cli.conftest import ROOT, everything
 
 USAGE = 2
@@ -113,3 +115,30 @@ def test_a_value_that_nobody_could_type_is_refused(run, here, logs, text, word):
     assert result.stderr.startswith("error: --config options.toml")
     assert word in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+def test_a_log_is_not_imported_onto_itself(run, here, logs):
+    shutil.copy(logs / "a.parquet", here / "a.parquet")
+    (here / "link.parquet").symlink_to("a.parquet")
+    before = (here / "a.parquet").read_bytes()
+    for out in ("a.parquet", "./a.parquet", "link.parquet"):
+        assert run("import", "planar2r", "a.parquet", "-o", out).exit_code == USAGE
+    assert (here / "a.parquet").read_bytes() == before
+
+
+def test_the_help_of_identify_says_what_applies_when_nothing_is_given(run, logs):
+    # What is not said is taken from the log: the text has to follow the rule, see `Preparation`.
+    text = " ".join(run("identify", "--help").stdout.split()).replace("- ", "-")
+    assert "half the cut-off if not given" in text
+    options = Preparation(cutoff_hz=16.0).resolved(Facts(), 1000.0)
+    assert options.decimation_hz == 0.5 * options.cutoff_hz
+
+
+@pytest.mark.parametrize("verb", ["identify", "validate", "excite", "export"])
+def test_make_passes_paths_with_spaces(verb):
+    words = ["ROBOT=my arm/robot.urdf", "OUT=out dir/x", "LOG=a.parquet", "-o", ".venv/.runtime"]
+    shown = subprocess.run(
+        ["make", "-n", verb, *words], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout
+    assert '"my arm/robot.urdf"' in shown
+    assert verb == "validate" or '-o "out dir/x"' in shown
