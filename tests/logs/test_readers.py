@@ -188,9 +188,19 @@ def test_a_profile_maps_names_units_signs_and_scales(tmp_path, planar) -> None:
         (('unit = "ms"', 'unit = "ms"\nfoo = 1'), "time.foo"),
         (("sign = [1, -1]", "sign = [1]"), "expected 2 values, one per joint"),
         (("[time]", "[time"), "not TOML"),
+        (("angle_{joint}", "angle_{name}"), r"channels\.position\.key.*{joint}, {number}"),
+        (("angle_{joint}", "angle_{}"), "position.key"),
+        (("angle_{joint}", "angle_{joint"), "position.key"),
+        (("angle_{joint}", "angle_{joint.__class__}"), "position.key"),
+        (("angle_{joint}", "angle_{number:999999999}"), "position.key"),
+        (("scale = [2.0, 3.0]", "scale = [0.0, 1.0]"), "effort.scale"),
+        (("scale = [2.0, 3.0]", "scale = nan"), "effort.scale"),
+        (("[facts]", "[facts]\nnominal_rate_hz = -1.0"), "nominal_rate_hz"),
+        (("[facts]", "[facts]\ngravity = [nan, 0.0, 0.0]"), "gravity"),
     ],
 )
 def test_a_wrong_profile_is_refused(tmp_path, planar, change, message: str) -> None:
+    assert change[0] in PROFILE
     (tmp_path / "p.toml").write_text(PROFILE.replace(*change))
     (tmp_path / "a.csv").write_text("stamp\n0")
     with pytest.raises(UsageError, match=message):

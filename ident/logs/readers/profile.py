@@ -28,12 +28,13 @@ A pattern may hold ``{joint}`` (a name of ``joints``), ``{number}`` (from 1) and
 
 from __future__ import annotations
 
+import re
 import tomllib
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError, field_validator
 
 from ident.errors import LogError, UsageError
 from ident.logs import units
@@ -45,6 +46,10 @@ Channel = Literal[
     "position", "velocity", "acceleration", "effort", "current", "temperature",
     "position_cmd", "velocity_cmd", "effort_cmd",
 ]  # fmt: skip
+
+
+# What a pattern may hold; any other brace is a mistake.
+_PLACE = re.compile(r"\{(?:joint|number|index)\}")
 
 
 class _Table(BaseModel):
@@ -60,7 +65,21 @@ class _Channel(_Table):
     key: str
     unit: str = ""
     sign: list[Literal[-1, 1]] = []
-    scale: float | list[float] = 1.0
+    scale: FiniteFloat | list[FiniteFloat] = 1.0
+
+    @field_validator("key")
+    @classmethod
+    def _is_pattern(cls, key: str) -> str:
+        if set("{}") & set(_PLACE.sub("", key)):
+            raise ValueError("a pattern may hold {joint}, {number} and {index}")
+        return key
+
+    @field_validator("scale")
+    @classmethod
+    def _is_factor(cls, scale: float | list[float]) -> float | list[float]:
+        if 0.0 in (scale if isinstance(scale, list) else [scale]):
+            raise ValueError("a factor other than zero is needed")
+        return scale
 
 
 class ProfileFacts(_Table):
@@ -70,8 +89,8 @@ class ProfileFacts(_Table):
     effort_origin: EffortOrigin = "measured"
     torque_timing: TorqueTiming = "instantaneous"
     time_kind: TimeKind = "device"
-    gravity: tuple[float, float, float] | None = None
-    nominal_rate_hz: float | None = None
+    gravity: tuple[FiniteFloat, FiniteFloat, FiniteFloat] | None = None
+    nominal_rate_hz: Annotated[FiniteFloat, Field(gt=0.0)] | None = None
 
 
 class Profile(_Table):
@@ -122,7 +141,8 @@ class Profile(_Table):
     def _column(self, name: str, channel: _Channel, j: int, source: Source, where: str) -> Column:
         key = channel.key
         if "{" in key:
-            key = key.format(joint=self.joints[j], number=j + 1, index=j)
+            here = {"{joint}": self.joints[j], "{number}": str(j + 1), "{index}": str(j)}
+            key = _PLACE.sub(lambda place: here[place.group()], key)
         else:
             key = f"{key}[{j}]"
             _require_width(channel.key, len(self.joints), source, where)
@@ -178,7 +198,10 @@ def _parse(path: Path) -> Profile:
         raise UsageError(f"profile {path}", f"not TOML: {e}") from e
     except ValidationError as e:
         first = e.errors()[0]
-        raise UsageError(f"profile {path}: {'.'.join(map(str, first['loc']))}", first["msg"]) from e
+        raise UsageError(
+            f"profile {path}: {'.'.join(map(str, first['loc']))}",
+            first["msg"].removeprefix("Value error, "),
+        ) from e
     for name, channel in profile.channels.items():
         per_joint = (channel.sign, channel.scale if isinstance(channel.scale, list) else [])
         if any(given and len(given) != len(profile.joints) for given in per_joint):
