@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from rich import box
@@ -11,15 +12,17 @@ from rich.segment import Segments
 from rich.table import Table
 from rich.text import Text
 
-from ident.base.basemap import BaseMap
 from ident.conventions import INERTIAL
-from ident.errors import Finding
-from ident.fit.estimate import Estimate
-from ident.fit.validate import Score, Validation
-from ident.fit.verdict import Verdict
-from ident.model.robot import Robot
 from ident.report import wording
 from ident.report.wording import NOTHING, number
+
+if TYPE_CHECKING:  # to list the robots takes no regressor
+    from ident.base.basemap import BaseMap
+    from ident.errors import Finding
+    from ident.fit.estimate import Estimate
+    from ident.fit.validate import Score, Validation
+    from ident.fit.verdict import Verdict
+    from ident.model.robot import Robot
 
 _STYLES = {"error": "bold red", "warning": "yellow", "info": "cyan", "pass": "bold green"}
 _STYLES["fail"] = _STYLES["error"]

@@ -5,18 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ident.arrays import Array
-from ident.base.basemap import BaseMap
 from ident.conventions import INERTIAL
-from ident.errors import Finding, Severity
-from ident.fit.estimate import Estimate
-from ident.fit.validate import Kind, Score, Validation
-from ident.fit.verdict import Verdict
 from ident.model import inertia
-from ident.model.robot import Robot
+
+if TYPE_CHECKING:
+    from ident.arrays import Array
+    from ident.base.basemap import BaseMap
+    from ident.errors import Finding, Severity
+    from ident.fit.estimate import Estimate
+    from ident.fit.validate import Kind, Score, Validation
+    from ident.fit.verdict import Verdict
+    from ident.model.robot import Robot
 
 NOTHING = "–"
 MOVING = "while moving"
