@@ -12,6 +12,7 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ParamSpec, TypeVar
@@ -157,6 +158,10 @@ DelayMs = Annotated[
     str | None,
     typer.Option(metavar="MS,…", help="By which torque lags position; one number, or one a joint."),
 ]
+ReversalSpeed = Annotated[
+    float | None,
+    typer.Option(help="Rows of a joint slower than this, rad/s or m/s, are not fitted; 0.05."),
+]
 CutoffHz = Annotated[
     float | None, typer.Option(help="Low-pass of positions, Hz; from the log when not given.")
 ]
@@ -238,19 +243,24 @@ def numbers(option: str, text: str, count: int = 0) -> tuple[float, ...]:
 
 
 def preparation(
-    skip: str | None, cutoff_hz: float | None, score_hz: float | None, delay_ms: str | None
+    skip: str | None,
+    cutoff_hz: float | None,
+    score_hz: float | None,
+    delay_ms: str | None,
+    reversal_speed: float | None,
 ) -> Preparation:
     """Options of ``prepare`` from those of the command line."""
     from ident.logs.preparation import Preparation
 
     start, end = numbers("--skip", skip, 2) if skip else (0.0, 0.0)
     delays = numbers("--delay-ms", delay_ms) if delay_ms else ()
-    return Preparation(
+    options = Preparation(
         cutoff_hz=cutoff_hz,
         decimation_hz=score_hz,
         skip_s=(start, end),
         torque_delay_s=tuple(1e-3 * d for d in delays),
     )
+    return options if reversal_speed is None else replace(options, reversal_speed=reversal_speed)
 
 
 def fit_options(method: str, friction: str) -> FitOptions:

@@ -33,6 +33,7 @@ def identify(
     cutoff_hz: common.CutoffHz = None,
     score_hz: common.ScoreHz = None,
     delay_ms: common.DelayMs = None,
+    reversal_speed: common.ReversalSpeed = None,
     json: common.Json = False,
     quiet: common.Quiet = False,
     config: common.Config = None,
@@ -47,7 +48,7 @@ def identify(
         raise UsageError(both, "given for training and for validation", expected="one of them")
     if not max_error > 0.0:
         raise UsageError("--max-error", f"{max_error:g}", expected="a percentage above zero")
-    preparation = common.preparation(skip, cutoff_hz, score_hz, delay_ms)
+    preparation = common.preparation(skip, cutoff_hz, score_hz, delay_ms, reversal_speed)
     options = common.fit_options(method, friction)
 
     from ident.cli import run_folder

@@ -19,13 +19,14 @@ def validate(
     cutoff_hz: common.CutoffHz = None,
     score_hz: common.ScoreHz = None,
     delay_ms: common.DelayMs = None,
+    reversal_speed: common.ReversalSpeed = None,
     json: common.Json = False,
     quiet: common.Quiet = False,
     config: common.Config = None,
 ) -> None:
     """Score the model of RUN on logs, beside plain least squares and CAD."""
     logs = common.expanded(logs)
-    preparation = common.preparation(skip, cutoff_hz, score_hz, delay_ms)
+    preparation = common.preparation(skip, cutoff_hz, score_hz, delay_ms, reversal_speed)
 
     from ident.cli.inputs import load_inputs
     from ident.cli.run_folder import load_estimate

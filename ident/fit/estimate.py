@@ -272,7 +272,8 @@ def _findings(
                 where="log",
                 found=f"no data for {', '.join(unseen)}",
                 expected="motion that shows every base parameter",
-                remedy="these keep their prior values; excite the joints that did not move",
+                remedy="these keep their prior values; move those joints, or give --reversal-speed "
+                "where they move slowly",
             )
         )
     found += _delay_findings(columns.robot, delay)

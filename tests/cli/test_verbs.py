@@ -127,6 +127,15 @@ def test_identify_for_people(run, here, logs):
     assert everything(here / "runs/planar2r/run") == RUN_FILES
 
 
+def test_how_slow_a_joint_may_be_is_an_option(run, here, logs):
+    words = ("identify", "planar2r", logs / "a.parquet", "--json", "--reversal-speed")
+    assert run(*words, 0.01).exit_code in {0, 5}
+    none_left = run(*words, 50)
+    assert none_left.exit_code == 4 and "usable rows" in none_left.stderr
+    refused = run(*words, -1)
+    assert refused.exit_code == 2 and "reversal_speed" in refused.stderr
+
+
 def test_quiet_prints_nothing(run, here, logs):
     result = run("identify", "planar2r", logs / "a.parquet", "--quiet")
     assert (result.exit_code, result.output) == (0, "")
