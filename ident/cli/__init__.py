@@ -3,6 +3,7 @@
 import os
 import signal
 import sys
+from io import TextIOWrapper
 
 # Matrices here are small: BLAS threads wait for each other longer than they work (fourteen times
 # slower on two busy cores). Read when NumPy is first imported; whoever sets it is left alone.
@@ -15,8 +16,8 @@ def main() -> None:
         os.environ.setdefault(name, "1")
     # What a terminal's encoding lacks, or a file name that is no text, is no reason to fail.
     for stream in (sys.stdout, sys.stderr):
-        if stream is not None:  # it is, where the caller closed it
-            stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+        if isinstance(stream, TextIOWrapper):  # None where the caller closed it
+            stream.reconfigure(errors="replace")
     # Whoever stops the command, a terminal or what runs it: tidy up, exit 130.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:

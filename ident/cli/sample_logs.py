@@ -65,12 +65,13 @@ def _write(
         "effort": run.effort,
         "position_cmd": run.position_cmd,
     }
+    x, y, z = map(float, robot.gravity)
     facts = Facts(
         robot=robot.name,
         effort_kind="joint_torque",
         effort_origin="simulated",
         torque_timing="held",
-        gravity=tuple(map(float, robot.gravity)),  # type: ignore[arg-type]
+        gravity=(x, y, z),
         trajectory_id=trajectory.id,
         period_s=trajectory.period_s,
         highest_harmonic_hz=trajectory.highest_harmonic_hz,

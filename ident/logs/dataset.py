@@ -151,10 +151,16 @@ class Dataset:
         there = (settled & self._kept(t))[:, None] & ~resting
         scored = there & ~gone & ~_dilated(_runs_of(gone, self._filled_rows), self._reversal_rows)
         valid = scored & ~_dilated(slow, self._reversal_rows)
-        arrays = (x[inside].copy(order="K") for x in (t, *signals, valid, scored, settled))
-        names = ("t", "q", "dq", "ddq", "tau", "valid", "scored", "settled")
+        q, dq, ddq, tau = (x[inside].copy(order="K") for x in signals)
         return Block(
-            **dict(zip(names, arrays, strict=True)),  # type: ignore[arg-type]
+            t=t[inside].copy(),
+            q=q,
+            dq=dq,
+            ddq=ddq,
+            tau=tau,
+            valid=valid[inside].copy(order="K"),
+            scored=scored[inside].copy(order="K"),
+            settled=settled[inside].copy(),
             segment=segment,
             start=outer.start,
             core=slice(start - outer.start, stop - outer.start),

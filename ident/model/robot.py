@@ -207,14 +207,6 @@ class Robot:
         links = tuple(replace(link, pi=row) for link, row in zip(self.links, rows, strict=True))
         return replace(self, links=links)
 
-    def descendants(self, link: int) -> tuple[int, ...]:
-        """Indices of the moving links carried by ``link``, itself first."""
-        carried = [link]
-        for i in range(link + 1, len(self.links)):
-            if self.links[i].parent in carried:
-                carried.append(i)
-        return tuple(carried)
-
     def forward(self, q: ArrayLike) -> tuple[Array, Array]:
         """Placement of every moving link in the base frame: R (links, 3, 3), p (links, 3) m."""
         q = frozen(q, (self.n,), where="q")

@@ -7,6 +7,7 @@ and the report read names, units and signs from here, so that a new effect is on
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -114,7 +115,7 @@ class Inertial:
         return self._regressor.by_joint(motion.q, motion.dq, motion.ddq)
 
 
-class DriveTerm:
+class DriveTerm(ABC):
     """An effect of each drive on its own: ``Cᵀ e_i · value_i`` for drive i.
 
     With independent drives this is a diagonal; a coupled drive is seen by every joint that it
@@ -154,9 +155,9 @@ class DriveTerm:
         """Values of the description (n,)."""
         return np.full(robot.n, np.nan)
 
+    @abstractmethod
     def value(self, motion: Motion) -> Array:
         """Effort of each drive per unit parameter, (N, n)."""
-        raise NotImplementedError
 
     def evaluate(self, motion: Motion) -> Array:
         """Joint effort per unit parameter, (n, n, N)."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ident import __version__
-from ident.arrays import Array, digest, frozen, locked
+from ident.arrays import Array, digest, frozen
 from ident.cache import cached
 from ident.model.robot import Robot
 from ident.regressor.newton_euler import derive_program
@@ -57,12 +57,6 @@ def derive(robot: Robot) -> Regressor:
         f"regressor-{key}.json", lambda: derive_program(robot), Program.dumps, Program.loads
     )
     return Regressor(robot=robot, program=program)
-
-
-def gravity_only(regressor: Regressor, q: ArrayLike) -> Array:
-    """Gravity torque g(q) (N, n) of the robot's own parameters: ``tau`` at rest."""
-    q = _states(q, "q")
-    return locked(regressor.inverse_dynamics(q, np.zeros_like(q), np.zeros_like(q)))
 
 
 def _states(values: ArrayLike, where: str) -> Array:

@@ -27,7 +27,7 @@ _NOTHING = 1e-12
 def mujoco() -> ModuleType:
     """Give the module, or say what is missing."""
     try:
-        import mujoco as module
+        import mujoco
     except ImportError as e:
         raise UsageError(
             "simulation",
@@ -35,7 +35,8 @@ def mujoco() -> ModuleType:
             expected="the extra mujoco",
             remedy="pip install 'ident-robot[mujoco]'",
         ) from e
-    return module  # type: ignore[no-any-return]
+    module: ModuleType = mujoco
+    return module
 
 
 class Plant:

@@ -78,16 +78,6 @@ def test_a_far_off_violation_is_found_and_a_point_mass_is_none() -> None:
         assert found(np.diag([1e-5, 1e-5, 2.1e-5]), com) == ["nonphysical_inertia"]
 
 
-def test_descendants_are_what_a_link_carries() -> None:
-    robot = random_tree(np.random.default_rng(8), moving=6)
-    for i in range(6):
-        above = {i}
-        for k in range(i + 1, 6):
-            if robot.links[k].parent in above:
-                above.add(k)
-        assert set(robot.descendants(i)) == above
-
-
 def test_values_are_read_only_and_checked() -> None:
     robot = load_robot("ur5")
     with pytest.raises(ValueError, match="read-only"):

@@ -12,7 +12,7 @@ from ident.model.dh import DHRow, robot_of_table
 from ident.model.registry import load_robot
 from ident.model.robot import Robot
 from ident.regressor.numpy_ import BLOCK
-from ident.regressor.rigid import derive, gravity_only
+from ident.regressor.rigid import derive
 from tests.random_robots import random_motion
 from tests.tolerances import ROUNDOFF
 
@@ -113,12 +113,6 @@ def test_threads_do_not_write_over_each_other() -> None:
         for _ in range(5):
             for found, expected in zip(pool.map(lambda m: UR5(*m), motions), wanted, strict=True):
                 assert_array_equal(found, expected)
-
-
-def test_gravity_is_the_torque_at_rest() -> None:
-    q = random_motion(UR5.robot, 3, np.random.default_rng(4))[0]
-    still = np.zeros_like(q)
-    assert_array_equal(gravity_only(UR5, q), UR5.inverse_dynamics(q, still, still))
 
 
 def test_what_is_derived_once_is_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
