@@ -18,7 +18,7 @@ from ident.base.magnitudes import magnitudes
 from ident.base.sampled import reduce_stack
 from ident.errors import Finding, UsageError
 from ident.excitation.fourier import FourierSeries
-from ident.leastsquares.condition import condition_numbers
+from ident.leastsquares.condition import condition_number
 from ident.leastsquares.factor import triangular
 from ident.model.robot import Robot
 from ident.regressor.columns import Motion, Stack, stack
@@ -155,23 +155,20 @@ class Criterion:
 
     def scaled_condition(self, series: FourierSeries) -> float:
         """Condition number that designs minimise."""
-        s = np.linalg.svd(self._scaled(self.rows(_period(series))), compute_uv=False)
-        return float(s[0] / s[-1]) if s[-1] > 0.0 else float("inf")
+        return condition_number(self._scaled(self.rows(_period(series))))
 
     def quality(self, series: FourierSeries, samples: int) -> Quality:
         """All figures of a series of which ``samples`` are recorded."""
         raw = self.rows(_period(series))
         R = triangular(self._scaled(raw)) * np.sqrt(samples * len(self.noise) / len(raw))
         plain = triangular(raw)
-        inertial = triangular(plain[:, self.inertial])
-        ones = np.ones(self.base.rank)
         condition = Condition(
-            scaled=condition_numbers(R, ones).raw,
-            raw=condition_numbers(plain, ones).raw,
-            raw_inertial=condition_numbers(inertial, ones[self.inertial]).raw,
+            scaled=condition_number(R),
+            raw=condition_number(plain),
+            raw_inertial=condition_number(plain[:, self.inertial]),
         )
         diagonal = np.abs(np.diag(R))
-        seen = condition.scaled < 1.0 / np.finfo(np.float64).eps
+        seen = np.isfinite(condition.scaled)
         return Quality(
             condition=condition,
             log_det=float(2.0 * np.log(diagonal).sum()) if seen else -np.inf,

@@ -27,11 +27,12 @@ class Condition:
 
 def condition_numbers(R: Array, magnitudes: Array) -> Condition:
     """Condition of a factor R (p, p), with columns scaled by prior ``magnitudes`` (p,) and raw."""
-    return Condition(scaled=_condition(R * magnitudes), raw=_condition(R))
+    return Condition(scaled=condition_number(R * magnitudes), raw=condition_number(R))
 
 
-def _condition(R: Array) -> float:
-    s = np.linalg.svd(R, compute_uv=False)
+def condition_number(matrix: Array) -> float:
+    """Largest singular value over the smallest; infinite where that is rounding."""
+    s = np.linalg.svd(matrix, compute_uv=False)
     # Below this a singular value is rounding: the data do not show its direction.
     lost = s[-1] <= len(s) * np.finfo(float).eps * s[0]
     return float("inf") if lost else float(s[0] / s[-1])
