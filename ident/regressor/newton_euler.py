@@ -57,7 +57,7 @@ def derive_program(robot: Robot) -> Program:
     for b, motion in enumerate(motions):
         for k, (force, moment) in enumerate(_unit_wrenches(tape, motion)):
             _carry_back(tape, robot, motions, b, force, moment, Y, 10 * b + k)
-    return tape.finish([*q, *dq, *ddq], Y)
+    return tape.finish({"q": q, "dq": dq, "ddq": ddq}, Y)
 
 
 def _number(value: float) -> sp.Expr:

@@ -7,19 +7,21 @@ first the inputs, then the constants, then one per instruction.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import sympy as sp
 from numpy.typing import NDArray
 
-from ident.arrays import Array, digest, frozen, locked
+from ident.arrays import Array, Indices, digest, frozen, locked
 from ident.errors import ModelError
 
 # Order matters: a program stores the position of its operation here.
 OPERATIONS = ("add", "subtract", "multiply", "negative", "sin", "cos")
-_SCHEMA = 1
+_SCHEMA = 2
+
+Arguments = tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -28,8 +30,10 @@ class Program:
 
     Attributes
     ----------
+    arguments : tuple of (name, size)
+        The vectors that the inputs make up, in order: ``(("q", 6), ("dq", 6), ("ddq", 6))``.
     inputs : tuple of str
-        Names of the inputs.
+        Names of the inputs, one per entry of the arguments: ``q1, q2, …``.
     constants : (c,)
         Numbers that instructions refer to.
     code : (k, 3)
@@ -38,6 +42,7 @@ class Program:
         Value number of every output; −1 is a structural zero.
     """
 
+    arguments: Arguments
     inputs: tuple[str, ...]
     constants: Array
     code: NDArray[np.int32]
@@ -51,6 +56,7 @@ class Program:
             array = np.array(getattr(self, name), dtype=np.int32)
             assert array.ndim == 2
             object.__setattr__(self, name, locked(array))
+        assert sum(size for _, size in self.arguments) == len(self.inputs)
         fixed = len(self.inputs) + len(self.constants)
         # Each instruction refers to what stands before it.
         before = fixed + np.arange(len(self.code))[:, None]
@@ -64,10 +70,30 @@ class Program:
         """Number of instructions that cost a floating-point operation (sign changes do not)."""
         return int(np.sum(self.code[:, 0] != OPERATIONS.index("negative")))
 
+    def select(self, columns: Indices) -> Program:
+        """The program of some of the output columns; what only others need is dropped."""
+        outputs = self.outputs[:, columns]
+        first = len(self.inputs) + len(self.constants)
+        needed = np.zeros(first + len(self.code), dtype=bool)
+        needed[outputs[outputs >= 0]] = True
+        for k in range(len(self.code) - 1, -1, -1):
+            if needed[first + k]:
+                needed[self.code[k, 1:]] = True
+        needed[: len(self.inputs)] = True  # a caller passes them all
+        number = np.append(np.cumsum(needed) - 1, -1)  # the last stands for a structural zero
+        code = self.code[needed[first:]]
+        return replace(
+            self,
+            constants=self.constants[needed[len(self.inputs) : first]],
+            code=np.column_stack([code[:, 0], number[code[:, 1:]]]),
+            outputs=number[outputs],
+        )
+
     def dumps(self) -> bytes:
         """The program as JSON, behind a line with its digest."""
         facts = {
             "schema": _SCHEMA,
+            "arguments": self.arguments,
             "inputs": self.inputs,
             "constants": self.constants.tolist(),
             "code": self.code.tolist(),
@@ -87,6 +113,7 @@ class Program:
             raise ValueError("another schema")
         try:
             return cls(
+                arguments=tuple((str(name), int(size)) for name, size in facts["arguments"]),
                 inputs=tuple(facts["inputs"]),
                 constants=facts["constants"],
                 code=np.array(facts["code"], dtype=np.int32).reshape(-1, 3),
@@ -189,9 +216,11 @@ class Tape:
         """Matrix times vector."""
         return [self.dot(row, vector) for row in matrix]
 
-    def finish(self, inputs: list[sp.Symbol], outputs: list[list[sp.Expr]]) -> Program:
+    def finish(
+        self, arguments: Mapping[str, Sequence[sp.Symbol]], outputs: list[list[sp.Expr]]
+    ) -> Program:
         """The program of ``outputs``; instructions that no output needs are dropped."""
-        return _Assembler(inputs, self._needed(outputs)).assemble(outputs)
+        return _Assembler(arguments, self._needed(outputs)).assemble(outputs)
 
     def _needed(self, outputs: list[list[sp.Expr]]) -> list[tuple[sp.Symbol, sp.Expr]]:
         wanted = {s for row in outputs for e in row for s in e.free_symbols}
@@ -207,9 +236,12 @@ class _Assembler:
     """Turns assignments into numbered instructions."""
 
     def __init__(
-        self, inputs: list[sp.Symbol], assignments: list[tuple[sp.Symbol, sp.Expr]]
+        self,
+        arguments: Mapping[str, Sequence[sp.Symbol]],
+        assignments: list[tuple[sp.Symbol, sp.Expr]],
     ) -> None:
-        self._inputs = inputs
+        self._arguments = tuple((name, len(symbols)) for name, symbols in arguments.items())
+        self._inputs = [symbol for symbols in arguments.values() for symbol in symbols]
         self._assignments = assignments
         self._constants: dict[float, int] = {}
         self._code: list[tuple[int, int, int]] = []
@@ -222,6 +254,7 @@ class _Assembler:
             self._numbers[symbol] = self._value(expression)
         rows = [[None if e.is_zero else self._value(e) for e in row] for row in outputs]
         return Program(
+            arguments=self._arguments,
             inputs=tuple(symbol.name for symbol in self._inputs),
             constants=np.array(list(self._constants)),
             code=np.array(

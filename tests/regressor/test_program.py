@@ -133,3 +133,13 @@ FACTS = json.loads(PLANAR.dumps().partition(b"\n")[2])
 def test_damaged_content_is_a_value_error(content: bytes) -> None:
     with pytest.raises(ValueError):
         Program.loads(content)
+
+
+def test_selected_columns_are_computed_alone() -> None:
+    whole = derive_program(load_robot("ur5"))
+    kept = np.array([0, 9, 25, 59])
+    some = whole.select(kept)
+    assert some.arguments == whole.arguments == (("q", 6), ("dq", 6), ("ddq", 6))
+    assert some.operations < whole.operations / 2
+    inputs = np.random.default_rng(0).uniform(-2, 2, size=(18, 7))
+    assert_array_equal(run(some, inputs), run(whole, inputs)[:, kept])
