@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
 from pathlib import Path
@@ -73,8 +74,13 @@ def load(path: Path) -> Any:
         raise ModelError(str(path), f"damaged: {e!r}", expected="a saved value") from e
 
 
-def load_robot(reference: str | Path) -> Robot:
+def load_robot(reference: str | Path, lengths: Mapping[str, float] | None = None) -> Robot:
     """Robot of a registry name, a URDF or TOML file, or a run folder (the identified model).
+
+    Parameters
+    ----------
+    lengths : mapping, optional
+        Numbers (m) for letters of a DH table.
 
     Raises
     ------
@@ -90,7 +96,7 @@ def load_robot(reference: str | Path) -> Robot:
             raise ModelError(str(saved), f"a {type(estimate).__name__}", expected="an Estimate")
         robot: Robot = estimate.identified
         return robot
-    return load_described(reference)
+    return load_described(reference, lengths)
 
 
 def _sha256(content: Any) -> str:

@@ -10,8 +10,9 @@ latter.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -30,16 +31,18 @@ Convention = Literal["standard", "modified"]
 class DHRow:
     """One row of a table: geometry (m, rad), limits and inertia of the link that it moves.
 
-    ``theta`` (``d`` for a sliding joint) is added to the joint variable. ``com`` and
-    ``inertia_c = (Ixx, Ixy, Ixz, Iyy, Iyz, Izz)``, about the COM, are in the table's link frame.
+    ``theta`` (``d`` for a sliding joint) is added to the joint variable. A length ``a`` or ``d``
+    may be a letter, ``"L1"`` or ``"-L1"``: the robot can then be derived, not evaluated. ``com``
+    and ``inertia_c = (Ixx, Ixy, Ixz, Iyy, Iyz, Izz)``, about the COM, are in the table's link
+    frame.
     """
 
     link: str
     joint: str
     type: JointKind = "revolute"
-    a: float
+    a: float | str
     alpha: float
-    d: float
+    d: float | str
     theta: float
     mass: float = 0.0
     com: Sequence[float] = (0.0, 0.0, 0.0)
@@ -53,11 +56,18 @@ class DHRow:
         where = f"DH row '{self.link}'"
         if self.type not in KINDS:
             raise ModelError(f"{where} type", f"'{self.type}'", expected=", ".join(KINDS))
+        for name in ("a", "d"):
+            if isinstance(length := getattr(self, name), str) and not _LETTER.fullmatch(length):
+                found, expected = f"'{length}'", "a number, or a name such as L1 or -L1"
+                raise ModelError(f"{where} {name}", found, expected=expected)
         for name, shape in _SHAPES.items():
+            if isinstance(getattr(self, name), str):
+                continue
             finite = name not in {"position", "velocity", "effort"}
             frozen(getattr(self, name), shape, where=f"{where} {name}", finite=finite)
 
 
+_LETTER = re.compile(r"[+-]?[A-Za-z]\w*", re.ASCII)
 _SHAPES: dict[str, tuple[int, ...]] = {
     **dict.fromkeys(("a", "alpha", "d", "theta", "mass", "velocity", "effort"), ()),
     "com": (3,),
@@ -84,36 +94,102 @@ def robot_of_table(
             names.append("base_link")  # what the first joint hangs on
         if twice := {name for name in names if names.count(name) > 1}:
             raise ModelError(where, f"two {kind}s named '{min(twice)}'", expected="unique names")
-    parents = ["base_link", *(row.link for row in rows)]
     ends = [_end(row) for row in rows]
-    still = (np.eye(3), np.zeros(3))
+    still = _Placement(np.eye(3), np.zeros(3))
     # Where the joint of each row sits in its parent, and where its tabled frame sits in its link.
     before, after = ([still, *ends[:-1]], ends) if convention == "standard" else (ends, None)
     inertials = {"base_link": np.zeros(10)}
     for i, row in enumerate(rows):
         pi = inertia.pi_from_com(row.mass, row.com, inertia.tensor(row.inertia_c))
-        inertials[row.link] = inertia.transformed(pi, *after[i]) if after else pi
+        inertials[row.link] = after[i].carry(pi, f"{where} row '{row.link}'") if after else pi
+    parents = ["base_link", *(row.link for row in rows)]
     edges = [
-        Edge(parent=parent, child=row.link, joint=_joint(row, *placement), fixed=False)
+        Edge(parent=parent, child=row.link, joint=_joint(row, placement), fixed=False)
         for parent, row, placement in zip(parents, rows, before, strict=False)
     ]
     return assemble(name, inertials, edges, where=where)
 
 
-def _end(row: DHRow) -> tuple[Array, Array]:
+def lettered(rows: Sequence[DHRow]) -> list[DHRow]:
+    """The same table with a letter for every length that is not zero: ``a2``, ``d3``, by row."""
+
+    def letter(length: float | str, kind: str, number: int) -> float | str:
+        return length if isinstance(length, str) or length == 0.0 else f"{kind}{number}"
+
+    return [
+        replace(row, a=letter(row.a, "a", i), d=letter(row.d, "d", i))
+        for i, row in enumerate(rows, start=1)
+    ]
+
+
+def with_lengths(rows: Sequence[DHRow], lengths: Mapping[str, float], where: str) -> list[DHRow]:
+    """The same table with numbers (m) for its letters.
+
+    Raises
+    ------
+    ModelError
+        A name that is no letter of the table.
+    """
+    letters = {str(x).lstrip("+-") for row in rows for x in (row.a, row.d) if isinstance(x, str)}
+    if unknown := sorted(lengths.keys() - letters):
+        expected = ", ".join(sorted(letters)) or "a table with letters"
+        raise ModelError(where, f"no length '{unknown[0]}'", expected=expected)
+
+    def number(length: float | str) -> float | str:
+        if not isinstance(length, str) or (name := length.lstrip("+-")) not in lengths:
+            return length
+        return -lengths[name] if length.startswith("-") else lengths[name]
+
+    return [replace(row, a=number(row.a), d=number(row.d)) for row in rows]
+
+
+@dataclass(frozen=True, eq=False)
+class _Placement:
+    """A fixed placement whose lengths may be letters; see ``Joint.letters``."""
+
+    R: Array
+    p: Array
+    letters: tuple[tuple[str, Array], ...] = ()
+
+    def carry(self, pi: Array, where: str) -> Array:
+        """Inertial parameters from the placed frame."""
+        if self.letters and pi.any():
+            raise ModelError(
+                where,
+                f"inertia in a frame that lies off the joint axis by {self.letters[0][0]}",
+                expected="a number for that length, or a modified table",
+                remedy="give it in [dh.lengths]",
+            )
+        return inertia.transformed(pi, self.R, self.p)
+
+    def along(self, length: float | str, direction: Array) -> _Placement:
+        """Moved by a length in a direction of the outer frame."""
+        if not isinstance(length, str):
+            return replace(self, p=self.p + length * direction)
+        sign = -1.0 if length.startswith("-") else 1.0
+        name = length.lstrip("+-")
+        known = dict(self.letters)
+        known[name] = known.get(name, 0.0) + sign * direction
+        return replace(self, letters=tuple(known.items()))
+
+
+def _end(row: DHRow) -> _Placement:
     """Placement ``Tx(a) Rx(α)``."""
-    return rotation.cleaned(rotation.about_x(row.alpha)), np.array([row.a, 0.0, 0.0])
+    R = rotation.cleaned(rotation.about_x(row.alpha))
+    return _Placement(R, np.zeros(3)).along(row.a, np.array([1.0, 0.0, 0.0]))
 
 
-def _joint(row: DHRow, R: Array, p: Array) -> Joint:
-    """Joint of a row behind the placement (R, p): ``Rz(θ + q) Tz(d)`` or ``Rz(θ) Tz(d + q)``."""
+def _joint(row: DHRow, placement: _Placement) -> Joint:
+    """Joint of a row behind a placement: ``Rz(θ + q) Tz(d)`` or ``Rz(θ) Tz(d + q)``."""
     z = np.array([0.0, 0.0, 1.0])
     lower, upper = row.position
+    placed = placement.along(row.d, placement.R @ z)
     return Joint(
         name=row.joint,
         kind=row.type,
-        R0=R @ rotation.about_z(row.theta),
-        p0=p + R @ (row.d * z),
+        R0=placed.R @ rotation.about_z(row.theta),
+        p0=placed.p,
+        letters=placed.letters,
         axis=z,
         lower=lower,
         upper=upper,

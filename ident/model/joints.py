@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
 
 from ident.arrays import Array, frozen
+from ident.conventions import INERTIAL
 from ident.errors import ModelError
 from ident.model import rotation
 
 JointKind = Literal["revolute", "continuous", "prismatic"]
+# Names that derivations give to motion, to intermediate values and to parameters.
+_TAKEN = re.compile(rf"({'|'.join((*INERTIAL, 'q', 'dq', 'ddq', 't'))})\d+")
 KINDS: tuple[JointKind, ...] = get_args(JointKind)
+
+
+def letters_left(names: Iterable[str], where: str) -> ModelError:
+    """Error for a robot that is to be evaluated while some of its lengths are letters."""
+    return ModelError(
+        where,
+        f"no value for length {', '.join(names)}",
+        expected="numbers",
+        remedy="give them in [dh.lengths] or by Robot.with_lengths",
+    )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -33,6 +48,9 @@ class Joint:
         Index of the joint coordinate that moves this joint.
     mimics : str
         Name of the joint whose coordinate this one follows; empty for an ordinary joint.
+    letters : tuple of (name, direction)
+        Lengths that are letters still: the origin is ``p0 + Σ length · direction``, with directions
+        (3,) in the parent frame. Such a joint can be derived from, but not evaluated.
     lower, upper, velocity, effort : float
         Limits in rad or m, rad/s or m/s, N·m or N; infinite where none is given.
     """
@@ -46,6 +64,7 @@ class Joint:
     mimics: str = ""
     multiplier: float = 1.0
     offset: float = 0.0
+    letters: tuple[tuple[str, Array], ...] = ()
     lower: float = -np.inf
     upper: float = np.inf
     velocity: float = np.inf
@@ -71,6 +90,7 @@ class Joint:
                 raise ModelError(f"{where} limits", f"{name} {limit:g}", expected="a magnitude")
         object.__setattr__(self, "R0", R0)
         object.__setattr__(self, "p0", frozen(self.p0, (3,), where=f"{where} origin"))
+        object.__setattr__(self, "letters", tuple(self._checked_letters(where)))
         unit = rotation.cleaned(axis / length)
         object.__setattr__(self, "axis", frozen(unit, (3,), where=where))
 
@@ -79,8 +99,30 @@ class Joint:
         """Whether the coordinate is an angle."""
         return self.kind != "prismatic"
 
+    def with_lengths(self, lengths: Mapping[str, float]) -> Joint:
+        """The same joint with numbers for some of its letters (m)."""
+        known = {name: length for name, length in lengths.items() if name in dict(self.letters)}
+        p0 = self.p0 + sum(known[name] * d for name, d in self.letters if name in known)
+        rest = tuple((name, d) for name, d in self.letters if name not in known)
+        return replace(self, p0=p0, letters=rest)
+
+    def _checked_letters(self, where: str) -> Iterator[tuple[str, Array]]:
+        for name, direction in self.letters:
+            if not name.isidentifier() or _TAKEN.fullmatch(name):
+                expected = "a name such as L1, not that of a motion or an inertial parameter"
+                raise ModelError(where, f"length '{name}'", expected=expected)
+            yield name, frozen(direction, (3,), where=f"{where} direction of {name}")
+
     def placement(self, coordinate: float) -> tuple[Array, Array]:
-        """``R_ab`` (3, 3) and ``p_a_ab`` (3,) at one value of the joint coordinate."""
+        """``R_ab`` (3, 3) and ``p_a_ab`` (3,) at one value of the joint coordinate.
+
+        Raises
+        ------
+        ModelError
+            A length is a letter still.
+        """
+        if self.letters:
+            raise letters_left([name for name, _ in self.letters], f"joint '{self.name}'")
         q = self.multiplier * coordinate + self.offset
         if self.turns:
             return self.R0 @ rotation.about(self.axis, q), np.asarray(self.p0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
@@ -17,7 +17,7 @@ from pydantic_core import ErrorDetails
 
 from ident.arrays import frozen
 from ident.errors import Finding, ModelError, UsageError
-from ident.model.dh import DHRow, robot_of_table
+from ident.model.dh import DHRow, lettered, robot_of_table, with_lengths
 from ident.model.drives import Drives
 from ident.model.joints import JointKind
 from ident.model.robot import Robot
@@ -58,9 +58,9 @@ class _Row(_Table):
     link: Name
     joint: Name
     type: JointKind = "revolute"
-    a: FiniteFloat
+    a: FiniteFloat | str
     alpha: FiniteFloat
-    d: FiniteFloat
+    d: FiniteFloat | str
     theta: FiniteFloat
     mass: NotNegative = 0.0
     com: list[FiniteFloat] = Field(default=[0.0] * 3, min_length=3, max_length=3)
@@ -72,6 +72,7 @@ class _Row(_Table):
 
 class _DH(_Table):
     convention: Literal["standard", "modified"]
+    lengths: dict[str, FiniteFloat] = {}
     links: list[_Row]
 
 
@@ -105,8 +106,13 @@ class RobotFile(_Table):
     flags: list[_Flag] = []
 
 
-def load_robot(reference: str | Path) -> Robot:
+def load_robot(reference: str | Path, lengths: Mapping[str, float] | None = None) -> Robot:
     """Robot of a registry name or alias, a URDF file, a TOML file, or a folder with ``robot.toml``.
+
+    Parameters
+    ----------
+    lengths : mapping, optional
+        Numbers (m) for letters of a DH table, before those of its ``[dh.lengths]``.
 
     Raises
     ------
@@ -118,12 +124,33 @@ def load_robot(reference: str | Path) -> Robot:
     path = Path(reference)
     # A folder without a description, such as the results of an earlier run, does not hide a name.
     if (path / "robot.toml").is_file():
-        return _from_toml(path / "robot.toml")
+        return _from_toml(path / "robot.toml", lengths)
     if path.suffix == ".toml" and path.exists():
-        return _from_toml(path)
+        return _from_toml(path, lengths)
     if path.is_file() or (path.suffix in {".urdf", ".xml"} and path.exists()):
         return read_urdf(path)
-    return _from_toml(_find(str(reference)))
+    return _from_toml(_find(str(reference)), lengths)
+
+
+def load_symbolic(reference: str | Path) -> Robot:
+    """Robot of a DH table with a letter for every length that is not zero: ``a2``, ``d3``, by row.
+
+    Letters of the table itself stay. Such a robot can be derived and reduced, not evaluated; a
+    standard table leaves its inertias behind, since they sit off the joint axes by such a length.
+
+    Raises
+    ------
+    UsageError
+        The robot is not described by a table.
+    """
+    file = robot_file(reference)
+    if file is None or file.dh is None:
+        found = f"'{reference}' is not described by a Denavit-Hartenberg table"
+        raise UsageError("symbolic lengths", found, expected="a TOML file with [dh]")
+    bare = file.dh.convention == "standard"
+    rows = [replace(row, mass=0.0, inertia_c=(0.0,) * 6) if bare else row for row in _rows(file.dh)]
+    robot = robot_of_table(file.name, file.dh.convention, lettered(rows))
+    return replace(robot, title=file.title, gravity=np.asarray(file.gravity, dtype=np.float64))
 
 
 def robot_names() -> dict[str, tuple[str, tuple[str, ...]]]:
@@ -206,7 +233,7 @@ def _misfit(path: Path, first: ErrorDetails) -> ModelError:
     return ModelError(f"{path}: {key}", found, expected=expected)
 
 
-def _from_toml(path: Path) -> Robot:
+def _from_toml(path: Path, lengths: Mapping[str, float] | None = None) -> Robot:
     file = _parse(path)
     if bool(file.description) == bool(file.dh):
         raise ModelError(
@@ -219,7 +246,7 @@ def _from_toml(path: Path) -> Robot:
         for f in file.flags
     ]
     with _named(path):
-        robot = _from_dh(file) if file.dh else read_urdf(path.parent / file.description)
+        robot = _from_dh(file, lengths) if file.dh else read_urdf(path.parent / file.description)
         robot = replace(
             robot,
             name=file.name,
@@ -253,10 +280,15 @@ def _at_home(robot: Robot, home: list[float]) -> Robot:
     return robot
 
 
-def _from_dh(file: RobotFile) -> Robot:
+def _from_dh(file: RobotFile, lengths: Mapping[str, float] | None) -> Robot:
     assert file.dh is not None
-    rows = [DHRow(**row.model_dump()) for row in file.dh.links]
+    numbers = {**file.dh.lengths, **(lengths or {})}
+    rows = with_lengths(_rows(file.dh), numbers, "dh.lengths")
     return robot_of_table(file.name, file.dh.convention, rows)
+
+
+def _rows(table: _DH) -> list[DHRow]:
+    return [DHRow(**row.model_dump()) for row in table.links]
 
 
 def _drives(file: RobotFile, n: int) -> Drives:

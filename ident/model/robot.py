@@ -189,6 +189,7 @@ class Robot:
             j = link.joint
             parts += [f"{j.turns} {j.coordinate} {j.multiplier!r} {j.offset!r} {link.parent}"]
             parts += [j.R0, j.p0, j.axis]
+            parts += [part for letter in j.letters for part in letter]
         return digest(parts)
 
     @cached_property
@@ -200,6 +201,28 @@ class Robot:
     def with_gravity(self, gravity: ArrayLike) -> Robot:
         """The same robot in another gravity (3,) m/s², in the base frame."""
         return replace(self, gravity=np.asarray(gravity, dtype=np.float64))
+
+    @cached_property
+    def letters(self) -> tuple[str, ...]:
+        """Names of the lengths that are letters still, from base to tip; mostly none."""
+        names = (name for link in self.links for name, _ in link.joint.letters)
+        return tuple(dict.fromkeys(names))
+
+    def with_lengths(self, **lengths: float) -> Robot:
+        """The same robot with numbers for lengths (m) that were letters.
+
+        Raises
+        ------
+        ModelError
+            A name that is none of its letters, or a value that is no number.
+        """
+        for name, length in lengths.items():
+            if name not in self.letters:
+                known = ", ".join(self.letters) or "none"
+                raise ModelError(f"robot '{self.name}'", f"no length '{name}'", expected=known)
+            frozen(length, (), where=f"robot '{self.name}' length {name}")
+        links = (replace(link, joint=link.joint.with_lengths(lengths)) for link in self.links)
+        return replace(self, links=tuple(links))
 
     def with_pi(self, pi: ArrayLike) -> Robot:
         """The same robot with other inertial parameters (10·links,)."""

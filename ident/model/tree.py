@@ -60,7 +60,8 @@ def assemble(
             if edge.fixed:
                 visit(edge.child, carrier, R0, p0)
             else:
-                joints.append(replace(edge.joint, R0=R0, p0=p0))
+                letters = tuple((name, R_ab @ d) for name, d in edge.joint.letters)
+                joints.append(replace(edge.joint, R0=R0, p0=p0, letters=letters))
                 parents.append(carrier)
                 visit(edge.child, len(joints) - 1, np.eye(3), np.zeros(3))
 

@@ -12,29 +12,27 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import sympy as sp
 
-from ident.arrays import Array
-from ident.model.inertia import skew
-from ident.model.robot import Link, Robot
+from ident.model.geometry import ExactJoint, Geometry, Matrix, Vector, exact_geometry
+from ident.model.robot import Robot
 from ident.regressor.program import Program, Tape
 
-Vector = list[sp.Expr]
-Matrix = list[list[sp.Expr]]
 _ZERO: Vector = [sp.S.Zero] * 3
 
 
 @dataclass(frozen=True)
-class _Motion:
-    """Motion of a link frame, in its own coordinates.
+class LinkMotion:
+    """Motion of a link frame, in its own coordinates, and its placement in its parent's.
 
     ``U = S(alpha) + S(omega)²`` gives the acceleration of a point at p as ``acc + U p``; ``acc``
     holds −g at the base, so that gravity needs no terms of its own.
     """
 
+    joint: ExactJoint | None
     R_ab: Matrix
     p_a_ab: Vector
     omega: Vector
@@ -45,54 +43,74 @@ class _Motion:
 
 
 def derive_program(robot: Robot) -> Program:
-    """Program with inputs ``q1…, dq1…, ddq1…`` and outputs the (n, 10·links) regressor."""
-    tape = Tape()
+    """Program of the (n, 10·links) regressor.
+
+    Its arguments are ``q, dq, ddq`` and, where some lengths are letters, ``lengths``.
+    """
+    tape, geometry = Tape(), exact_geometry(robot)
     q, dq, ddq = (sp.symbols(f"{s}1:{robot.n + 1}") for s in ("q", "dq", "ddq"))
-    motions: list[_Motion] = []
-    for link in robot.links:
-        parent = motions[link.parent] if link.parent >= 0 else _base(robot.gravity)
-        i = link.joint.coordinate
-        motions.append(_forward(tape, link, parent, q[i], dq[i], ddq[i]))
-    Y = [[sp.S.Zero] * (10 * len(robot.links)) for _ in range(robot.n)]
+    Y = regressor_matrix(tape, geometry, q, dq, ddq)
+    arguments = {"q": q, "dq": dq, "ddq": ddq}
+    if geometry.letters:
+        arguments["lengths"] = geometry.letters
+    return tape.finish(arguments, Y)
+
+
+def regressor_matrix(
+    tape: Tape,
+    geometry: Geometry,
+    q: Sequence[sp.Expr],
+    dq: Sequence[sp.Expr],
+    ddq: Sequence[sp.Expr],
+) -> Matrix:
+    """Regressor (n, 10·links) as operands of ``tape``."""
+    motions = link_motions(tape, geometry, q, dq, ddq)
+    Y = [[sp.S.Zero] * (10 * len(motions)) for _ in q]
     for b, motion in enumerate(motions):
         for k, (force, moment) in enumerate(_unit_wrenches(tape, motion)):
-            _carry_back(tape, robot, motions, b, force, moment, Y, 10 * b + k)
-    return tape.finish({"q": q, "dq": dq, "ddq": ddq}, Y)
+            _carry_back(tape, motions, b, force, moment, Y, 10 * b + k)
+    return Y
 
 
-def _number(value: float) -> sp.Expr:
-    """An exact integer where the value is one, so that sympy folds zeros and ones away."""
-    return sp.Integer(int(value)) if value == int(value) else sp.Float(value, 17)
+def link_motions(
+    tape: Tape,
+    geometry: Geometry,
+    q: Sequence[sp.Expr],
+    dq: Sequence[sp.Expr],
+    ddq: Sequence[sp.Expr],
+) -> list[LinkMotion]:
+    """Motion of every link, from base to tip."""
+    motions: list[LinkMotion] = []
+    for joint in geometry.joints:
+        parent = motions[joint.parent] if joint.parent >= 0 else _base(geometry.gravity)
+        i = joint.coordinate
+        motions.append(_forward(tape, joint, parent, q[i], dq[i], ddq[i]))
+    return motions
 
 
-def _numbers(values: Array) -> Vector:
-    return [_number(float(v)) for v in values]
-
-
-def _base(gravity: Array) -> _Motion:
+def _base(gravity: Vector) -> LinkMotion:
     zeros = [_ZERO] * 3
-    return _Motion(zeros, _ZERO, _ZERO, _ZERO, [-g for g in _numbers(gravity)], zeros, zeros)
+    return LinkMotion(None, zeros, _ZERO, _ZERO, _ZERO, [-g for g in gravity], zeros, zeros)
 
 
 def _forward(
-    tape: Tape, link: Link, parent: _Motion, q: sp.Symbol, dq: sp.Symbol, ddq: sp.Symbol
-) -> _Motion:
+    tape: Tape, joint: ExactJoint, parent: LinkMotion, q: sp.Expr, dq: sp.Expr, ddq: sp.Expr
+) -> LinkMotion:
     """Motion of a link from that of its parent."""
-    joint = link.joint
-    gain, offset = _number(joint.multiplier), _number(joint.offset)
-    q, dq, ddq = tape.add(tape.times(gain, q), offset), tape.times(gain, dq), tape.times(gain, ddq)
-    axis = _numbers(joint.axis)
-    p = _numbers(joint.p0)
+    gain = joint.gain
+    q = tape.add(tape.times(gain, q), joint.offset)
+    dq, ddq = tape.times(gain, dq), tape.times(gain, ddq)
+    p = tape.plus(joint.p0, *(tape.scaled(length, d) for length, d in joint.letters))
     if joint.turns:
-        R = _turned(tape, joint.R0, joint.axis, q)
+        R = _turned(tape, joint, q)
     else:
-        R = [_numbers(row) for row in joint.R0]
-        p = tape.plus(p, tape.scaled(q, _numbers(joint.R0 @ joint.axis)))
+        R = joint.still
+        p = tape.plus(p, tape.scaled(q, joint.slide))
     Rt = [list(column) for column in zip(*R, strict=True)]
 
     omega, alpha = tape.apply(Rt, parent.omega), tape.apply(Rt, parent.alpha)
     acc = tape.apply(Rt, tape.plus(parent.acc, tape.apply(parent.U, p)))
-    rate, push = tape.scaled(dq, axis), tape.scaled(ddq, axis)
+    rate, push = tape.scaled(dq, joint.axis), tape.scaled(ddq, joint.axis)
     if joint.turns:
         alpha = tape.plus(alpha, tape.cross(omega, rate), push)
         omega = tape.plus(omega, rate)
@@ -100,27 +118,15 @@ def _forward(
         coriolis = tape.cross(omega, rate)
         acc = tape.plus(acc, tape.scaled(sp.Integer(2), coriolis), push)
     squares = [[tape.times(a, b) for b in omega] for a in omega]
-    return _Motion(R, p, omega, alpha, acc, _angular(tape, alpha, squares), squares)
+    return LinkMotion(joint, R, p, omega, alpha, acc, _angular(tape, alpha, squares), squares)
 
 
-def _turned(tape: Tape, R0: Array, axis: Array, q: sp.Expr) -> Matrix:
-    """``R0 · rot(axis, q)``, with ``rot = a aᵀ + cos q (1 − a aᵀ) + sin q S(a)`` (Rodrigues)."""
-    still = _tidy(R0 @ np.outer(axis, axis))
-    even, odd = _tidy(R0 - still), _tidy(R0 @ skew(axis))
+def _turned(tape: Tape, joint: ExactJoint, q: sp.Expr) -> Matrix:
     c, s = tape.cos(q), tape.sin(q)
     return [
-        [
-            tape.add(_number(k), tape.times(_number(a), c), tape.times(_number(b), s))
-            for k, a, b in zip(*rows, strict=True)
-        ]
-        for rows in zip(still, even, odd, strict=True)
+        [tape.add(k, tape.times(a, c), tape.times(b, s)) for k, a, b in zip(*rows, strict=True)]
+        for rows in zip(joint.still, joint.even, joint.odd, strict=True)
     ]
-
-
-def _tidy(numbers: Array) -> Array:
-    """Numbers with rounding residue around 0 and ±1 removed."""
-    nearest = np.round(numbers)
-    return np.where(np.abs(numbers - nearest) < 1e-15, nearest, numbers)
 
 
 def _angular(tape: Tape, alpha: Vector, squares: Matrix) -> Matrix:
@@ -138,7 +144,7 @@ def _angular(tape: Tape, alpha: Vector, squares: Matrix) -> Matrix:
     ]
 
 
-def _unit_wrenches(tape: Tape, motion: _Motion) -> list[tuple[Vector, Vector]]:
+def _unit_wrenches(tape: Tape, motion: LinkMotion) -> list[tuple[Vector, Vector]]:
     """Force and moment at the link origin for each unit parameter, in column order.
 
     ``f = m acc + U h`` and ``n = I alpha + omega × I omega + h × acc``.
@@ -167,8 +173,7 @@ def _tensor_moment(tape: Tape, alpha: Vector, w: Matrix, i: int, j: int) -> Vect
 
 def _carry_back(
     tape: Tape,
-    robot: Robot,
-    motions: list[_Motion],
+    motions: list[LinkMotion],
     b: int,
     force: Vector,
     moment: Vector,
@@ -177,11 +182,12 @@ def _carry_back(
 ) -> None:
     """Add to column ``column`` the torques that hold a wrench at the origin of link ``b``."""
     while b >= 0:
-        link, motion = robot.links[b], motions[b]
-        joint = link.joint
-        torque = tape.dot(_numbers(joint.axis), moment if joint.turns else force)
-        row, gain = joint.coordinate, _number(joint.multiplier)
-        Y[row][column] = tape.add(Y[row][column], tape.times(gain, torque))
+        motion = motions[b]
+        joint = motion.joint
+        assert joint is not None  # only the base has none
+        torque = tape.dot(joint.axis, moment if joint.turns else force)
+        row = joint.coordinate
+        Y[row][column] = tape.add(Y[row][column], tape.times(joint.gain, torque))
         force = tape.apply(motion.R_ab, force)
         moment = tape.plus(tape.apply(motion.R_ab, moment), tape.cross(motion.p_a_ab, force))
-        b = link.parent
+        b = joint.parent

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from ident.errors import ModelError
+from ident.errors import ModelError, UsageError
 from ident.export.urdf import write_urdf
 from ident.model import inertia, rotation
-from ident.model.dh import DHRow, robot_of_table
+from ident.model.dh import DHRow, lettered, robot_of_table, with_lengths
+from ident.model.registry import load_symbolic
 from ident.model.robot import Robot
 from ident.model.urdf import parse_urdf
 from ident.regressor.rigid import derive
@@ -95,7 +96,7 @@ def test_standard_modified_and_urdf_agree(seed: int) -> None:
         ({"type": "helical"}, "type"),
         ({"com": (0.0, 0.0)}, "com"),
         ({"inertia_c": (1.0,) * 5}, "inertia_c"),
-        ({"a": "long"}, "a"),
+        ({"a": "0.5 m"}, "a"),
         ({"alpha": float("nan")}, "alpha"),
         ({"position": (0.0,)}, "position"),
         ({"position": (1.0, 0.0)}, "limits"),
@@ -114,3 +115,44 @@ def test_tables_need_rows_and_unique_names() -> None:
         robot_of_table("r", "modified", [row(1), replace(row(2), link="link1")])
     with pytest.raises(ModelError, match="two joints named"):
         robot_of_table("r", "modified", [row(1), replace(row(2), joint="joint1")])
+
+
+@pytest.mark.parametrize("convention", ["standard", "modified"])
+def test_letters_stand_for_lengths(convention: Any) -> None:
+    rng = np.random.default_rng(0)
+    numbers = {"L1": 0.3, "L2": 0.2, "h": 0.1}
+    rows = [row(1, d="h"), row(2, a="L1", alpha=np.pi / 2), row(3, a="-L2", d="L1", alpha=0.3)]
+    symbolic = robot_of_table("r", convention, rows)
+    assert symbolic.letters == (("h", "L1", "L2") if convention == "modified" else ("h", "L1"))
+    with pytest.raises(ModelError, match="no value for length"):
+        symbolic.forward(np.zeros(3))
+    with pytest.raises(ModelError, match="no value for length"):
+        derive(symbolic)(*np.zeros((3, 3)))
+    known = {name: numbers[name] for name in symbolic.letters}
+    filled = symbolic.with_lengths(**known)
+    direct = robot_of_table("r", convention, with_lengths(rows, numbers, "r"))
+    assert not filled.letters
+    for q in rng.uniform(-2, 2, size=(5, 3)):
+        for ours, theirs in zip(filled.forward(q), direct.forward(q), strict=True):
+            assert_allclose(ours, theirs, rtol=0, atol=ROUNDOFF)
+    with pytest.raises(ModelError, match="no length 'L9'"):
+        symbolic.with_lengths(L9=1.0)
+    with pytest.raises(ModelError, match="not finite"):
+        symbolic.with_lengths(L1=np.nan)
+
+
+def test_an_inertia_off_its_axis_by_a_letter_needs_the_number() -> None:
+    rows = [row(1, a="L1", mass=1.0)]
+    assert robot_of_table("r", "modified", rows).letters == ("L1",)
+    with pytest.raises(ModelError, match=r"lies off the joint axis by L1"):
+        robot_of_table("r", "standard", rows)
+
+
+def test_every_length_can_become_a_letter() -> None:
+    rows = lettered([row(1, d=0.3), row(2, a=0.5), row(3, a=-0.1, d="h")])
+    assert [(r.a, r.d) for r in rows] == [(0.0, "d1"), ("a2", 0.0), ("a3", "h")]
+    symbolic = load_symbolic("planar2r")
+    assert symbolic.letters == ("a2",)
+    assert_allclose(symbolic.gravity, [0.0, -9.81, 0.0])
+    with pytest.raises(UsageError, match="not described by a Denavit"):
+        load_symbolic("ur5")

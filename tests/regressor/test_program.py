@@ -7,7 +7,7 @@ import sympy as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 from ident.arrays import digest
-from ident.model.registry import load_robot
+from ident.model.registry import load_robot, load_symbolic
 from ident.model.robot import Robot
 from ident.regressor.newton_euler import derive_program
 from ident.regressor.numpy_ import Runner
@@ -18,7 +18,7 @@ from tests.tolerances import BACK_END
 PLANAR = derive_program(load_robot("planar2r"))
 
 
-def symbolic(program: Program) -> sp.Matrix:
+def symbolic_matrix(program: Program) -> sp.Matrix:
     """Outputs of a program as sympy expressions of its inputs."""
     values: list[sp.Expr] = [*sp.symbols(program.inputs), *map(sp.Float, program.constants)]
     apply: dict[str, Callable[[sp.Expr, sp.Expr], sp.Expr]] = {
@@ -50,7 +50,7 @@ def run(program: Program, inputs: np.ndarray) -> np.ndarray:
 )
 def test_the_back_end_computes_what_sympy_does(robot: Robot) -> None:
     program = derive_program(robot)
-    reference = sp.lambdify(sp.symbols(program.inputs), symbolic(program), "mpmath")
+    reference = sp.lambdify(sp.symbols(program.inputs), symbolic_matrix(program), "mpmath")
     inputs = np.random.default_rng(0).uniform(-2, 2, size=(len(program.inputs), 5))
     ours = run(program, inputs)
     for k in range(5):
@@ -61,7 +61,7 @@ def test_the_back_end_computes_what_sympy_does(robot: Robot) -> None:
 
 def test_the_toy_robot_has_the_textbook_regressor() -> None:
     q1, q2, d1, d2, a1, a2 = sp.symbols(PLANAR.inputs)
-    Y = symbolic(PLANAR)
+    Y = symbolic_matrix(PLANAR)
     half = sp.Rational(1, 2)
     expected = half * (
         2 * sp.cos(q2) * a1 + sp.cos(q2) * a2 - 2 * sp.sin(q2) * d1 * d2 - sp.sin(q2) * d2**2
@@ -143,3 +143,18 @@ def test_selected_columns_are_computed_alone() -> None:
     assert some.operations < whole.operations / 2
     inputs = np.random.default_rng(0).uniform(-2, 2, size=(18, 7))
     assert_array_equal(run(some, inputs), run(whole, inputs)[:, kept])
+
+
+def test_letters_are_inputs() -> None:
+    symbolic = derive_program(load_symbolic("planar2r"))
+    assert symbolic.arguments[-1] == ("lengths", 1)
+    assert symbolic.inputs[-1] == "a2"
+    states = np.random.default_rng(0).uniform(-2, 2, size=(6, 5))
+    with_length = np.vstack([states, np.full(5, 0.5)])
+    assert_allclose(run(symbolic, with_length), run(PLANAR, states), rtol=0, atol=BACK_END)
+    q2, a1, a2, length = sp.symbols("q2 ddq1 ddq2 a2")
+    Y = symbolic_matrix(symbolic)
+    assert Y[1, 10] == 0
+    assert sp.trigsimp(sp.expand(Y[0, 10]).coeff(a1)) == length**2
+    assert sp.expand(Y[1, 11]).coeff(a1) == length * sp.cos(q2)
+    assert sp.expand(Y[1, 19]) == a1 + a2
