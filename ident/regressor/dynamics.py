@@ -1,0 +1,333 @@
+"""Inverse dynamics, gravity torque and mass matrix, as straight-line programs of the parameters.
+
+The inertial parameters are an argument: all of them, ``pi``, or the base parameters ``beta`` alone.
+Of the latter, each stands in its own column's place and all others are zero: bodies which cannot
+exist, and which need the same torque at every motion with a seventh fewer operations.
+
+References
+----------
+    Luh, Walker, Paul (1980), "On-line computational scheme for mechanical manipulators": wrenches
+    from tip to base.
+    Walker, Orin (1982), "Efficient dynamic computer simulation of robotic mechanisms", method 3:
+    column j of M bears a unit acceleration of joint j, of all links beyond it as one body.
+    Khalil, Kleinfinger (1987), "Minimum operations and minimum parameters of the dynamic models of
+    tree structure robots": base parameters in place of all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+import sympy as sp
+from numpy.typing import ArrayLike
+
+from ident import __version__
+from ident.arrays import Array, Indices, digest, frozen
+from ident.cache import cached
+from ident.conventions import INERTIAL
+from ident.errors import ModelError
+from ident.model.geometry import ExactJoint, Matrix, Vector, decimals, exact_geometry
+from ident.model.joints import letters_left
+from ident.model.robot import Robot
+from ident.regressor.newton_euler import LinkMotion, link_motions
+from ident.regressor.numpy_ import Runner
+from ident.regressor.program import Program, Tape
+
+Quantity = Literal["inverse_dynamics", "gravity_torque", "mass_matrix"]
+
+_CYCLES = ((0, 1, 2), (1, 2, 0), (2, 0, 1))
+
+
+@dataclass(frozen=True)
+class _Body:
+    """Mass, mass moments and tensor about the origin of a link frame, as operands."""
+
+    m: sp.Expr
+    h: Vector
+    I: Matrix
+
+
+def dynamics_program(
+    robot: Robot, quantity: Quantity, kept: Indices | None = None, *, armature: bool = False
+) -> Program:
+    """Program of a torque, (n, 1), or of the mass matrix, (n, n).
+
+    Its arguments are ``q`` and, for inverse dynamics, ``dq, ddq``; then ``pi`` (10·links) or
+    ``beta`` (b); then ``armature`` (n) and ``lengths``, where there are any.
+
+    Parameters
+    ----------
+    kept : (b,) indices, optional
+        Places of the base parameters in ``pi``, ascending: ``kept`` of a ``BaseMap`` of inertial
+        parameters. Without it, all parameters are an argument.
+    armature : bool
+        Whether rotor inertias are an argument; each acts through the coupling of the drives. They
+        have no part in the gravity torque.
+
+    Raises
+    ------
+    ModelError
+        Places that are not those of inertial parameters.
+    """
+    tape, geometry = Tape(), exact_geometry(robot)
+    moving = ("q", "dq", "ddq") if quantity == "inverse_dynamics" else ("q",)
+    motion = {s: _numbered(s, robot.n) for s in moving}
+    still = [sp.S.Zero] * robot.n
+    q, dq, ddq = (motion.get(s, still) for s in ("q", "dq", "ddq"))
+    symbols = _chosen(robot, kept)
+    arguments = {**motion, "pi" if kept is None else "beta": list(symbols.values())}
+
+    motions = link_motions(tape, geometry, q, dq, ddq)
+    outputs = _DERIVED[quantity](tape, motions, _bodies(robot, symbols), robot.n)
+    if armature and quantity != "gravity_torque":
+        arguments["armature"] = _numbered("armature", robot.n)
+        rotors = _rotors(tape, robot, arguments["armature"])
+        if quantity == "inverse_dynamics":
+            rotors = [[tape.dot(row, ddq)] for row in rotors]
+        outputs = [tape.plus(*rows) for rows in zip(outputs, rotors, strict=True)]
+    if geometry.letters:
+        arguments["lengths"] = list(geometry.letters)
+    return tape.finish(arguments, outputs)
+
+
+def inverse_dynamics(
+    robot: Robot, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, *, armature: bool = False
+) -> Array:
+    """Torque (N, n) that a motion (N, n) needs, by the parameters of ``robot``; no friction.
+
+    One state (n,) gives (n,). With ``armature``, the description's rotor inertias take part.
+
+    Raises
+    ------
+    ModelError
+        States of another shape, or a length that is a letter still.
+    """
+    tau = _evaluated(robot, "inverse_dynamics", armature, q, dq, ddq)
+    return tau[..., 0]
+
+
+def gravity_torque(robot: Robot, q: ArrayLike) -> Array:
+    """Torque g (N, n) that holds ``robot`` still at q (N, n), +∂U/∂q; one state (n,) gives (n,).
+
+    Raises
+    ------
+    ModelError
+        Positions of another shape, or a length that is a letter still.
+    """
+    return _evaluated(robot, "gravity_torque", False, q)[..., 0]
+
+
+def mass_matrix(robot: Robot, q: ArrayLike, *, armature: bool = False) -> Array:
+    """Mass matrix M (N, n, n) of ``robot`` at q (N, n); one state (n,) gives (n, n).
+
+    With ``armature``, the description's rotor inertias take part.
+
+    Raises
+    ------
+    ModelError
+        Positions of another shape, or a length that is a letter still.
+    """
+    return _evaluated(robot, "mass_matrix", armature, q)
+
+
+def _evaluated(robot: Robot, quantity: Quantity, armature: bool, *states: ArrayLike) -> Array:
+    """Outputs (…, rows, columns) of a program at states (…, n)."""
+    if robot.letters:
+        raise letters_left(robot.letters, f"robot '{robot.name}'")
+    one = np.ndim(states[0]) == 1
+    first = np.atleast_2d(frozen(states[0], (robot.n,) if one else (None, robot.n), where="q"))
+    shape = first.shape[1:] if one else first.shape
+    rest = [frozen(x, shape, where=s) for x, s in zip(states[1:], ("dq", "ddq"), strict=False)]
+    parameters = [robot.pi, robot.drives.armature] if armature else [robot.pi]
+    columns = [np.broadcast_to(p, (len(first), len(p))) for p in parameters]
+    inputs = np.hstack([first, *map(np.atleast_2d, rest), *columns])
+    run, rows, width = _runner(robot, quantity, armature)
+    out = np.zeros((rows, width, len(first)))
+    run(np.ascontiguousarray(inputs.T), out)
+    values = np.ascontiguousarray(out.transpose(2, 0, 1))
+    return values[0] if one else values
+
+
+@lru_cache(maxsize=64)
+def _runner(robot: Robot, quantity: Quantity, armature: bool) -> tuple[Runner, int, int]:
+    """A program of all parameters, ready to run, and the shape of its outputs."""
+    coupling = [robot.drives.coupling] if armature else []
+    key = digest([quantity, __version__, robot.kinematic_digest, *coupling])[:32]
+    program = cached(
+        f"dynamics-{key}.json",
+        lambda: dynamics_program(robot, quantity, armature=armature),
+        Program.dumps,
+        Program.loads,
+    )
+    rows, columns = program.outputs.shape
+    return Runner(program), rows, columns
+
+
+def _inverse_dynamics(tape: Tape, motions: list[LinkMotion], bodies: list[_Body], n: int) -> Matrix:
+    """Recursive Newton-Euler: a joint bears the wrench of its link and of all that hangs on it."""
+    tau = _zeros(n, 1)
+    wrenches = [_wrench(tape, *pair) for pair in zip(motions, bodies, strict=True)]
+    for b in reversed(range(len(motions))):
+        force, moment = wrenches[b]
+        joint = _joint(motions[b])
+        torque = tape.dot(joint.axis, moment if joint.turns else force)
+        _add(tape, tau, joint.coordinate, 0, tape.times(joint.gain, torque))
+        if joint.parent >= 0:
+            force, moment = _at_parent(tape, motions[b], force, moment)
+            others = wrenches[joint.parent]
+            wrenches[joint.parent] = tape.plus(others[0], force), tape.plus(others[1], moment)
+    return tau
+
+
+def _gravity_torque(tape: Tape, motions: list[LinkMotion], bodies: list[_Body], n: int) -> Matrix:
+    """Moment of what a joint carries, as one body, in gravity."""
+    tau = _zeros(n, 1)
+    for b, body in _composites(tape, motions, bodies):
+        joint, acc = _joint(motions[b]), motions[b].acc
+        load = tape.cross(body.h, acc) if joint.turns else tape.scaled(body.m, acc)
+        torque = tape.times(joint.gain, tape.dot(joint.axis, load))
+        _add(tape, tau, joint.coordinate, 0, torque)
+    return tau
+
+
+def _mass_matrix(tape: Tape, motions: list[LinkMotion], bodies: list[_Body], n: int) -> Matrix:
+    """Torque at b and each joint before it while b accelerates by one all that it carries."""
+    M = _zeros(n, n)
+    for b, body in _composites(tape, motions, bodies):
+        joint, at = _joint(motions[b]), b
+        force, moment = _push(tape, joint, body)
+        while at >= 0:
+            bearing = _joint(motions[at])
+            torque = tape.dot(bearing.axis, moment if bearing.turns else force)
+            entry = tape.times(tape.times(bearing.gain, joint.gain), torque)
+            _add(tape, M, bearing.coordinate, joint.coordinate, entry)
+            if at != b:
+                _add(tape, M, joint.coordinate, bearing.coordinate, entry)
+            force, moment = _at_parent(tape, motions[at], force, moment)
+            at = bearing.parent
+    return M
+
+
+def _push(tape: Tape, joint: ExactJoint, body: _Body) -> tuple[Vector, Vector]:
+    """Wrench at the origin that accelerates a body at rest by one along or about a joint's axis."""
+    a = joint.axis
+    if joint.turns:
+        return tape.cross(a, body.h), tape.apply(body.I, a)
+    return tape.scaled(body.m, a), tape.cross(body.h, a)
+
+
+def _composites(
+    tape: Tape, motions: list[LinkMotion], bodies: list[_Body]
+) -> Iterator[tuple[int, _Body]]:
+    """Each link with all that it carries, as one body in its frame, from tips to base."""
+    whole = list(bodies)
+    for b, motion in reversed(list(enumerate(motions))):
+        yield b, whole[b]
+        if (parent := _joint(motion).parent) >= 0:
+            body, moved = whole[parent], _body_at_parent(tape, motion, whole[b])
+            whole[parent] = _Body(
+                tape.add(body.m, moved.m),
+                tape.plus(body.h, moved.h),
+                [tape.plus(*rows) for rows in zip(body.I, moved.I, strict=True)],
+            )
+
+
+def _body_at_parent(tape: Tape, motion: LinkMotion, body: _Body) -> _Body:
+    """A body in the frame and about the origin of the parent."""
+    R, p = motion.R_ab, motion.p_a_ab
+    half = [[tape.dot(row, column) for column in body.I] for row in R]
+    h = tape.apply(R, body.h)
+    # mS(p)ᵀS(p) + S(p)ᵀS(h) + S(h)ᵀS(p) = S(p)ᵀS(k) + S(k)ᵀS(p) with k = h + ½ m p
+    k = tape.plus(h, tape.scaled(tape.times(sp.Rational(1, 2), body.m), p))
+    across = [tape.times(sp.Integer(2), tape.times(x, y)) for x, y in zip(p, k, strict=True)]
+    I = [[sp.S.Zero] * 3 for _ in range(3)]
+    for i, j, l in _CYCLES:
+        I[i][i] = tape.add(tape.dot(half[i], R[i]), across[j], across[l])
+        product = tape.add(tape.times(p[i], k[j]), tape.times(p[j], k[i]))
+        I[i][j] = I[j][i] = tape.add(tape.dot(half[i], R[j]), -product)
+    return _Body(body.m, tape.plus(h, tape.scaled(body.m, p)), I)
+
+
+def _wrench(tape: Tape, motion: LinkMotion, body: _Body) -> tuple[Vector, Vector]:
+    """Force and moment at the origin that move a link: ``m acc + U h``, and Euler's equation."""
+    h, I, alpha, U, w = body.h, body.I, motion.alpha, motion.U, motion.squares
+    force = tape.plus(tape.scaled(body.m, motion.acc), tape.apply(U, h))
+    moment = tape.cross(h, motion.acc)
+    for i, j, k in _CYCLES:
+        # I alpha + omega × I omega in the sums that U holds already: five products an axis.
+        moment[i] = tape.add(
+            moment[i],
+            tape.times(I[i][i], alpha[i]),
+            tape.times(tape.add(I[k][k], -I[j][j]), w[j][k]),
+            -tape.times(I[i][j], U[k][i]),
+            tape.times(I[i][k], U[j][i]),
+            tape.times(I[j][k], tape.add(w[j][j], -w[k][k])),
+        )
+    return force, moment
+
+
+def _at_parent(
+    tape: Tape, motion: LinkMotion, force: Vector, moment: Vector
+) -> tuple[Vector, Vector]:
+    """A wrench in the frame and about the origin of the parent."""
+    force = tape.apply(motion.R_ab, force)
+    moment = tape.apply(motion.R_ab, moment)
+    return force, tape.plus(moment, tape.cross(motion.p_a_ab, force))
+
+
+def _joint(motion: LinkMotion) -> ExactJoint:
+    assert motion.joint is not None  # only the base has none
+    return motion.joint
+
+
+def _chosen(robot: Robot, kept: Indices | None) -> dict[int, sp.Symbol]:
+    """Symbols of the parameters that are an argument, by their places in ``pi``."""
+    names = robot.inertial_names
+    places = list(range(len(names))) if kept is None else [int(k) for k in kept]
+    if not set(places) <= set(range(len(names))) or places != sorted(set(places)):
+        found, expected = f"places {places}", f"ascending, from 0 to {len(names) - 1}"
+        raise ModelError(f"robot '{robot.name}' base parameters", found, expected=expected)
+    return {k: sp.Symbol(names[k]) for k in places}
+
+
+def _bodies(robot: Robot, symbols: dict[int, sp.Symbol]) -> list[_Body]:
+    bodies = []
+    for i in range(len(robot.links)):
+        m, x, y, z, xx, xy, xz, yy, yz, zz = (
+            symbols.get(10 * i + k, sp.S.Zero) for k in range(len(INERTIAL))
+        )
+        bodies.append(_Body(m, [x, y, z], [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
+    return bodies
+
+
+def _rotors(tape: Tape, robot: Robot, armature: list[sp.Expr]) -> Matrix:
+    """``Cᵀ diag(armature) C``."""
+    C = [decimals(row) for row in robot.drives.coupling]
+    scaled = [tape.scaled(inertia, row) for inertia, row in zip(armature, C, strict=True)]
+    return [
+        [tape.dot(list(u), list(v)) for v in zip(*scaled, strict=True)]
+        for u in zip(*C, strict=True)
+    ]
+
+
+def _zeros(rows: int, columns: int) -> Matrix:
+    return [[sp.S.Zero] * columns for _ in range(rows)]
+
+
+def _add(tape: Tape, matrix: Matrix, i: int, j: int, value: sp.Expr) -> None:
+    matrix[i][j] = tape.add(matrix[i][j], value)
+
+
+def _numbered(name: str, count: int) -> list[sp.Symbol]:
+    return list(sp.symbols(f"{name}1:{count + 1}"))
+
+
+_DERIVED: dict[Quantity, Callable[[Tape, list[LinkMotion], list[_Body], int], Matrix]] = {
+    "inverse_dynamics": _inverse_dynamics,
+    "gravity_torque": _gravity_torque,
+    "mass_matrix": _mass_matrix,
+}
