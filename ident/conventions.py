@@ -7,12 +7,14 @@ Inertial parameters
     Ten per moving link, in the link frame (URDF child frame, modified-DH frame), inertia about the
     frame **origin**: ``INERTIAL`` below, with ``mx = m·c_x``.
 Columns
-    Ten per link, link by link; then armature of all joints; then each friction term for all joints.
-    A name carries a 1-based joint number: ``Izz3, armature3, viscous3``.
+    Ten per link, link by link; then armature of all joints; then each friction term for all joints;
+    then springs and counterbalances. A name carries a 1-based joint number: ``Izz3, armature3,
+    viscous3, spring2, counterbalance2``.
 Stacking
     ``tau = Y(q, dq, ddq)·theta``; row ``k·n + j`` of the stacked matrix is sample k, joint j.
 Gravity
     A vector in the base frame; ``g(q)`` is +∂U/∂q, so that ``tau = M ddq + C dq + g`` holds.
+    Springs likewise: their columns are +∂U/∂q, what the drive has to give.
 Wrenches and twists
     Linear part first, ``(f, n)`` and ``(v, ω)``, at the named point, in the named frame.
 Frames

@@ -157,7 +157,8 @@ def _classes() -> dict[str, type]:
     from ident.model.drives import Drives
     from ident.model.joints import Joint
     from ident.model.robot import Link, Part
+    from ident.model.springs import GasSpring, LinearSpring
 
     kinds = (BaseMap, Delay, Drives, Estimate, Finding, FitOptions, Joint, Link, Part, PhysicalFit)
-    more = (Preparation, Prior, Robot, Score, Solution, Validation)
+    more = (GasSpring, LinearSpring, Preparation, Prior, Robot, Score, Solution, Validation)
     return {cls.__name__: cls for cls in (*kinds, *more)}

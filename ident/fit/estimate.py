@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from ident.model.robot import Robot
 from ident.regressor.columns import Stack, stack
 from ident.regressor.friction import friction_terms
 from ident.regressor.rigid import derive
+from ident.regressor.springs import with_values
 
 # Least squares and the constrained estimate of the same white data differ by one or two.
 _TENSION = 3.0
@@ -95,12 +97,13 @@ class Estimate:
 
     @cached_property
     def identified(self) -> Robot:
-        """The robot with its identified inertias, armature and friction."""
-        values = {
+        """The robot with its identified inertias, armature, friction and springs."""
+        values: dict[str, Any] = {
             kind: self.theta[self.columns.which(kind)]
             for kind in ("armature", "viscous", "coulomb")
             if self.columns.which(kind).any()
         }
+        values["springs"] = with_values(self.robot, self.columns.names, self.theta)
         robot = self.robot.with_pi(self.pi)
         return replace(robot, drives=replace(robot.drives, **values))
 

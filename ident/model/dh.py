@@ -77,9 +77,20 @@ _SHAPES: dict[str, tuple[int, ...]] = {
 
 
 def robot_of_table(
-    name: str, convention: Convention, rows: Sequence[DHRow], *, where: str = "DH table"
+    name: str,
+    convention: Convention,
+    rows: Sequence[DHRow],
+    *,
+    base: tuple[Array, Array] | None = None,
+    where: str = "DH table",
 ) -> Robot:
     """Robot of a table with one row per moving link, base first.
+
+    Parameters
+    ----------
+    base : ((3, 3), (3,) m)
+        Placement of the table's frame 0 in the base frame, in which gravity is given; the two
+        coincide where it is left out.
 
     Raises
     ------
@@ -98,6 +109,8 @@ def robot_of_table(
     still = _Placement(np.eye(3), np.zeros(3))
     # Where the joint of each row sits in its parent, and where its tabled frame sits in its link.
     before, after = ([still, *ends[:-1]], ends) if convention == "standard" else (ends, None)
+    if base is not None:
+        before = [before[0].seen_from(*base), *before[1:]]
     inertials = {"base_link": np.zeros(10)}
     for i, row in enumerate(rows):
         pi = inertia.pi_from_com(row.mass, row.com, inertia.tensor(row.inertia_c))
@@ -161,6 +174,11 @@ class _Placement:
                 remedy="give it in [dh.lengths]",
             )
         return inertia.transformed(pi, self.R, self.p)
+
+    def seen_from(self, R: Array, p: Array) -> _Placement:
+        """The same placement in a frame where the outer one sits at (R, p)."""
+        letters = tuple((name, R @ d) for name, d in self.letters)
+        return _Placement(R @ self.R, p + R @ self.p, letters)
 
     def along(self, length: float | str, direction: Array) -> _Placement:
         """Moved by a length in a direction of the outer frame."""

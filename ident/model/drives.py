@@ -8,6 +8,7 @@ import numpy as np
 
 from ident.arrays import Array, frozen
 from ident.errors import ModelError
+from ident.model.springs import Spring
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -25,6 +26,8 @@ class Drives:
         Rotor inertia seen at the joint (kg·m²) and friction guesses, for excitation and simulation.
     effort_rated : (n,) N·m or N
         Torque that the drive holds for ever; NaN where it is not published.
+    springs : tuple of Spring
+        Springs and counterbalances, at most one of a kind for each joint.
     """
 
     coupling: Array
@@ -33,6 +36,7 @@ class Drives:
     viscous: Array
     coulomb: Array
     effort_rated: Array = field(repr=False)
+    springs: tuple[Spring, ...] = ()
 
     def __post_init__(self) -> None:
         """Check and lock the arrays."""
@@ -46,6 +50,10 @@ class Drives:
             object.__setattr__(self, name, array)
         if abs(np.linalg.det(self.coupling)) < 1e-9:
             raise ModelError("drives.coupling", "singular matrix", expected="an invertible one")
+        kinds = [(spring.kind, spring.joint) for spring in self.springs]
+        if twice := {kind for kind in kinds if kinds.count(kind) > 1}:
+            kind, joint = min(twice)
+            raise ModelError("drives.springs", f"two of kind '{kind}' at '{joint}'", expected="one")
 
     @classmethod
     def plain(cls, n: int) -> Drives:

@@ -3,111 +3,37 @@
 from __future__ import annotations
 
 import difflib
-import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
-from pydantic_core import ErrorDetails
 
-from ident.arrays import frozen
+from ident.arrays import Array, frozen
 from ident.errors import Finding, ModelError, UsageError
+from ident.model import rotation
 from ident.model.dh import DHRow, lettered, robot_of_table, with_lengths
 from ident.model.drives import Drives
-from ident.model.joints import JointKind
+from ident.model.mjcf import read_mjcf
 from ident.model.robot import Robot
+from ident.model.robot_file import (
+    DHTable,
+    GasSpringTable,
+    LinearSpringTable,
+    RobotFile,
+    read_robot_file,
+)
+from ident.model.screws import ScrewRow, robot_of_screws
+from ident.model.springs import GasSpring, LinearSpring, Spring
 from ident.model.urdf import read_urdf
-
-Name = Annotated[str, Field(min_length=1)]
-# Limits may be infinite, which is none; of quantities, only what can exist passes.
-Limit = Annotated[float, Field(ge=0.0)]
-Positive = Annotated[float, Field(gt=0.0)]
-NotNegative = Annotated[FiniteFloat, Field(ge=0.0)]
-
-
-class _Table(BaseModel):
-    # Strict: a number in quotes and a truth value are no numbers.
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-class _Limits(_Table):
-    acceleration: list[Positive] = []
-    jerk: list[Positive] = []
-
-
-class _Drives(_Table):
-    gear_ratio: list[FiniteFloat] | None = None
-    coupling: list[list[FiniteFloat]] | None = None
-    armature: list[NotNegative] | None = None
-    effort_rated: list[float] | None = None
-
-
-class _Friction(_Table):
-    viscous: list[NotNegative] | None = None
-    coulomb: list[NotNegative] | None = None
-
-
-class _Row(_Table):
-    """A row of ``[[dh.links]]``; see ``DHRow``."""
-
-    link: Name
-    joint: Name
-    type: JointKind = "revolute"
-    a: FiniteFloat | str
-    alpha: FiniteFloat
-    d: FiniteFloat | str
-    theta: FiniteFloat
-    mass: NotNegative = 0.0
-    com: list[FiniteFloat] = Field(default=[0.0] * 3, min_length=3, max_length=3)
-    inertia_c: list[FiniteFloat] = Field(default=[0.0] * 6, min_length=6, max_length=6)
-    position: list[float] = Field(default=[-np.inf, np.inf], min_length=2, max_length=2)
-    velocity: Limit = np.inf
-    effort: Limit = np.inf
-
-
-class _DH(_Table):
-    convention: Literal["standard", "modified"]
-    lengths: dict[str, FiniteFloat] = {}
-    links: list[_Row]
-
-
-class _Source(_Table):
-    what: str
-    origin: str = Field(alias="from")
-    note: str = ""
-
-
-class _Flag(_Table):
-    where: str
-    what: str
-
-
-class RobotFile(_Table):
-    """What a ``robot.toml`` holds; the keys are described in ``data/robots/README.md``."""
-
-    schema_: Literal[1] = Field(alias="schema")
-    name: Name
-    title: str = ""
-    aliases: list[str] = []
-    description: str = ""
-    dh: _DH | None = None
-    gravity: list[FiniteFloat] = [0.0, 0.0, -9.81]
-    home: list[FiniteFloat] = []
-    log_names: list[Name] = []
-    limits: _Limits = _Limits()
-    drives: _Drives = _Drives()
-    friction: _Friction = _Friction()
-    sources: list[_Source] = []
-    flags: list[_Flag] = []
 
 
 def load_robot(reference: str | Path, lengths: Mapping[str, float] | None = None) -> Robot:
-    """Robot of a registry name or alias, a URDF file, a TOML file, or a folder with ``robot.toml``.
+    """Robot of a registry name or alias, of a URDF, MJCF or TOML file, or of a robot's folder.
 
     Parameters
     ----------
@@ -128,8 +54,24 @@ def load_robot(reference: str | Path, lengths: Mapping[str, float] | None = None
     if path.suffix == ".toml" and path.exists():
         return _from_toml(path, lengths)
     if path.is_file() or (path.suffix in {".urdf", ".xml"} and path.exists()):
-        return read_urdf(path)
+        return _described(path)
     return _from_toml(_find(str(reference)), lengths)
+
+
+def _described(path: Path) -> Robot:
+    """Robot of a URDF or MJCF file, whichever its root element says it is."""
+    return read_mjcf(path) if _root_element(path) == "mujoco" else read_urdf(path)
+
+
+def _root_element(path: Path) -> str:
+    """Name of the root element; empty where there is none, which the URDF reader explains."""
+    try:
+        with path.open("rb") as stream:
+            for _, element in ElementTree.iterparse(stream, events=("start",)):
+                return str(element.tag)
+    except (OSError, ElementTree.ParseError):
+        return ""
+    return ""
 
 
 def load_symbolic(reference: str | Path) -> Robot:
@@ -149,8 +91,9 @@ def load_symbolic(reference: str | Path) -> Robot:
         raise UsageError("symbolic lengths", found, expected="a TOML file with [dh]")
     bare = file.dh.convention == "standard"
     rows = [replace(row, mass=0.0, inertia_c=(0.0,) * 6) if bare else row for row in _rows(file.dh)]
-    robot = robot_of_table(file.name, file.dh.convention, lettered(rows))
-    return replace(robot, title=file.title, gravity=np.asarray(file.gravity, dtype=np.float64))
+    robot = robot_of_table(file.name, file.dh.convention, lettered(rows), base=_base(file.dh))
+    robot = replace(robot, title=file.title)
+    return robot if file.gravity is None else robot.with_gravity(file.gravity)
 
 
 def robot_names() -> dict[str, tuple[str, tuple[str, ...]]]:
@@ -162,12 +105,12 @@ def robot_file(reference: str | Path) -> RobotFile | None:
     """The ``robot.toml`` behind a reference, if there is one: aliases, sources, flags."""
     path = Path(reference)
     if (path / "robot.toml").is_file():
-        return _parse(path / "robot.toml")
+        return read_robot_file(path / "robot.toml")
     if path.suffix == ".toml" and path.exists():
-        return _parse(path)
+        return read_robot_file(path)
     if path.exists() and (path.is_file() or path.suffix in {".urdf", ".xml"}):
         return None
-    return _parse(_find(str(reference)))
+    return read_robot_file(_find(str(reference)))
 
 
 def registry_folder() -> Path:
@@ -179,7 +122,9 @@ def registry_folder() -> Path:
 
 @cache
 def _registry() -> dict[str, RobotFile]:
-    return {path.parent.name: _parse(path) for path in registry_folder().glob("*/robot.toml")}
+    return {
+        path.parent.name: read_robot_file(path) for path in registry_folder().glob("*/robot.toml")
+    }
 
 
 def registry_name(name: str) -> str | None:
@@ -202,43 +147,13 @@ def _find(name: str) -> Path:
     raise UsageError(
         "robot",
         f"no robot or file named '{name}'",
-        expected="a registry name, a URDF or TOML file, or a run folder",
+        expected="a registry name, a URDF, MJCF or TOML file, or a run folder",
         remedy=remedy,
     )
 
 
-def _parse(path: Path) -> RobotFile:
-    try:
-        return RobotFile.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
-    except OSError as e:
-        raise ModelError(str(path), f"cannot be read: {e.strerror}") from e
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
-        raise ModelError(str(path), f"not TOML: {e}") from e
-    except ValidationError as e:
-        # Of a misspelt key, both the wrong and the missing one are found: the wrong one says more.
-        errors = sorted(e.errors(), key=lambda error: error["type"] != "extra_forbidden")
-        raise _misfit(path, errors[0]) from e
-
-
-def _misfit(path: Path, first: ErrorDetails) -> ModelError:
-    """Error of the first key that is not as it should be."""
-    # People count rows from one.
-    key = ".".join(str(part + 1 if isinstance(part, int) else part) for part in first["loc"])
-    expected = "what data/robots/README.md describes"
-    if first["type"] == "extra_forbidden":
-        return ModelError(f"{path}: {key}", "unknown key", expected=expected)
-    if first["type"] == "missing":
-        return ModelError(f"{path}: {key}", "missing", expected=expected)
-    found = f"{first['input']!r}: {first['msg'].lower()}"
-    return ModelError(f"{path}: {key}", found, expected=expected)
-
-
 def _from_toml(path: Path, lengths: Mapping[str, float] | None = None) -> Robot:
-    file = _parse(path)
-    if bool(file.description) == bool(file.dh):
-        raise ModelError(
-            str(path), "both or neither of 'description' and [dh]", expected="exactly one"
-        )
+    file = read_robot_file(path)
     notes = [
         Finding(
             name="flagged_figure", severity="info", where=f"{file.name}: {f.where}", found=f.what
@@ -246,16 +161,17 @@ def _from_toml(path: Path, lengths: Mapping[str, float] | None = None) -> Robot:
         for f in file.flags
     ]
     with _named(path):
-        robot = _from_dh(file, lengths) if file.dh else read_urdf(path.parent / file.description)
+        robot = _geometry(file, path.parent, lengths)
+        if file.gravity is not None:
+            robot = robot.with_gravity(file.gravity)
         robot = replace(
             robot,
             name=file.name,
             title=file.title,
-            gravity=np.asarray(file.gravity, dtype=np.float64),
             acceleration=np.asarray(file.limits.acceleration, dtype=np.float64),
             jerk=np.asarray(file.limits.jerk, dtype=np.float64),
             log_names=tuple(file.log_names),
-            drives=_drives(file, robot.n),
+            drives=_drives(file, robot),
             notes=(*robot.notes, *notes),
         )
         return _at_home(robot, file.home) if file.home else robot
@@ -280,26 +196,44 @@ def _at_home(robot: Robot, home: list[float]) -> Robot:
     return robot
 
 
-def _from_dh(file: RobotFile, lengths: Mapping[str, float] | None) -> Robot:
-    assert file.dh is not None
-    numbers = {**file.dh.lengths, **(lengths or {})}
-    rows = with_lengths(_rows(file.dh), numbers, "dh.lengths")
-    return robot_of_table(file.name, file.dh.convention, rows)
+def _geometry(file: RobotFile, folder: Path, lengths: Mapping[str, float] | None) -> Robot:
+    """Robot of the one form in which the file describes it."""
+    if file.dh:
+        numbers = {**file.dh.lengths, **(lengths or {})}
+        rows = with_lengths(_rows(file.dh), numbers, "dh.lengths")
+        return robot_of_table(file.name, file.dh.convention, rows, base=_base(file.dh))
+    if file.screws:
+        screws = [ScrewRow(**row.model_dump()) for row in file.screws.links]
+        return robot_of_screws(file.name, screws)
+    return _described(folder / file.description)
 
 
-def _rows(table: _DH) -> list[DHRow]:
+def _rows(table: DHTable) -> list[DHRow]:
     return [DHRow(**row.model_dump()) for row in table.links]
 
 
-def _drives(file: RobotFile, n: int) -> Drives:
-    given: dict[str, list[Any] | None] = {**file.drives.model_dump(), **file.friction.model_dump()}
+def _base(table: DHTable) -> tuple[Array, Array]:
+    return rotation.from_rpy(*table.base.rpy), np.array(table.base.xyz)
+
+
+def _drives(file: RobotFile, robot: Robot) -> Drives:
+    """Drives of the description with what the file says of them."""
+    n = robot.n
     if 0.0 in (file.drives.gear_ratio or []):
         raise ModelError("drives.gear_ratio", "0", expected="motor turns per joint turn")
-    arrays = {
+    given = {**file.drives.model_dump(exclude={"springs"}), **file.friction.model_dump()}
+    known: dict[str, Any] = {
         name: frozen(
             value, (n, n) if name == "coupling" else (n,), where=f"drives.{name}", finite=False
         )
         for name, value in given.items()
         if value is not None
     }
-    return replace(Drives.plain(n), **arrays)
+    if file.drives.springs:
+        known["springs"] = tuple(_spring(spring) for spring in file.drives.springs)
+    return replace(robot.drives, **known)
+
+
+def _spring(table: LinearSpringTable | GasSpringTable) -> Spring:
+    kind = LinearSpring if isinstance(table, LinearSpringTable) else GasSpring
+    return kind(**table.model_dump(exclude={"type"}, exclude_none=True))

@@ -119,6 +119,10 @@ class Robot:
         if len(self.drives.gear_ratio) != n:
             found = f"{len(self.drives.gear_ratio)} drives"
             raise ModelError(where, found, expected=f"{n}, one per joint")
+        for spring in self.drives.springs:
+            if spring.joint not in self.joints:
+                found = f"no joint '{spring.joint}' for a {spring.kind}"
+                raise ModelError(f"{where} springs", found, expected=", ".join(self.joints))
         object.__setattr__(self, "gravity", frozen(self.gravity, (3,), where=f"{where} gravity"))
         for name, default in (
             ("home", _resting(self.position)),

@@ -219,8 +219,17 @@ class Stack:
         return np.concatenate([term.evaluate(motion) for term in self.terms], axis=1)
 
 
-def stack(regressor: Regressor, *, friction: Sequence[Term] = (), armature: bool = True) -> Stack:
-    """Inertial columns, then armature where it is wanted, then friction terms."""
+def stack(
+    regressor: Regressor,
+    *,
+    friction: Sequence[Term] = (),
+    armature: bool = True,
+    springs: bool = True,
+) -> Stack:
+    """Inertial columns, then armature where it is wanted, then friction terms, then springs."""
+    from ident.regressor.springs import Springs  # which stands above this module
+
     robot = regressor.robot
     drive: tuple[Term, ...] = (Armature(robot),) if armature else ()
-    return Stack(robot, (Inertial(regressor), *drive, *friction))
+    elastic: tuple[Term, ...] = (Springs(robot),) if springs and robot.drives.springs else ()
+    return Stack(robot, (Inertial(regressor), *drive, *friction, *elastic))

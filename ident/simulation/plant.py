@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from ident.arrays import Array
-from ident.errors import ModelError, UsageError
+from ident.errors import ModelError
 from ident.model import inertia
+from ident.model.mjcf import mujoco
 from ident.model.robot import Link, Robot
 
 TIMESTEP = 1e-4  # s
@@ -22,21 +23,6 @@ _IMPEDANCE = (0.9999, 0.9999, 1e-3, 0.5, 2.0)
 # MuJoCo refuses bodies without mass. What a link without mass gets instead moves no torque by
 # more than 1e-10 N·m.
 _NOTHING = 1e-12
-
-
-def mujoco() -> ModuleType:
-    """Give the module, or say what is missing."""
-    try:
-        import mujoco
-    except ImportError as e:
-        raise UsageError(
-            "simulation",
-            "MuJoCo is not installed",
-            expected="the extra mujoco",
-            remedy="pip install 'ident-robot[mujoco]'",
-        ) from e
-    module: ModuleType = mujoco
-    return module
 
 
 class Plant:
@@ -58,7 +44,7 @@ class Plant:
         UsageError
             MuJoCo is not installed.
         """
-        self._mj = mujoco()
+        self._mj = mujoco("simulation")
         self.robot = robot
         self.model: Any = _compiled(self._mj, robot, timestep)
         self.data: Any = self._mj.MjData(self.model)

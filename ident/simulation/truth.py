@@ -97,7 +97,7 @@ class Truth:
         given = facts.get("parameters", {})
         try:
             pi = [given[name] for name in robot.inertial_names]
-            drives = {
+            drives: dict[str, Any] = {
                 kind: np.array([given[f"{kind}{i + 1}"] for i in range(robot.n)]) for kind in _DRIVE
             }
             offset = [given[f"offset{i + 1}"] for i in range(robot.n)]

@@ -1,0 +1,207 @@
+"""What a ``robot.toml`` may hold, read strictly; ``data/robots/README.md`` describes the keys."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
+from pydantic_core import ErrorDetails
+
+from ident.errors import ModelError
+from ident.model.joints import JointKind
+
+Name = Annotated[str, Field(min_length=1)]
+# Limits may be infinite, which is none; of quantities, only what can exist passes.
+Limit = Annotated[float, Field(ge=0.0)]
+Positive = Annotated[FiniteFloat, Field(gt=0.0)]
+NotNegative = Annotated[FiniteFloat, Field(ge=0.0)]
+Triple = Annotated[list[FiniteFloat], Field(min_length=3, max_length=3)]
+Six = Annotated[list[FiniteFloat], Field(min_length=6, max_length=6)]
+
+
+class _Table(BaseModel):
+    # Strict: a number in quotes and a truth value are no numbers.
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class Limits(_Table):
+    """``[limits]``."""
+
+    acceleration: list[Annotated[float, Field(gt=0.0)]] = []
+    jerk: list[Annotated[float, Field(gt=0.0)]] = []
+
+
+class LinearSpringTable(_Table):
+    """``[[drives.springs]]`` of ``type = "linear"``; see ``LinearSpring``."""
+
+    type: Literal["linear"]
+    joint: Name
+    rest: FiniteFloat = 0.0
+    stiffness: NotNegative | None = None
+
+
+class GasSpringTable(_Table):
+    """``[[drives.springs]]`` of ``type = "gas"``; see ``GasSpring``."""
+
+    type: Literal["gas"]
+    joint: Name
+    anchor: Positive
+    crank: Positive
+    angle: FiniteFloat
+    area: Positive
+    volume: Positive
+    charge: Positive
+    scale: NotNegative = 1.0
+
+
+class DrivesTable(_Table):
+    """``[drives]``."""
+
+    gear_ratio: list[FiniteFloat] | None = None
+    coupling: list[list[FiniteFloat]] | None = None
+    armature: list[NotNegative] | None = None
+    effort_rated: list[float] | None = None
+    springs: list[Annotated[LinearSpringTable | GasSpringTable, Field(discriminator="type")]] = []
+
+
+class Friction(_Table):
+    """``[friction]``."""
+
+    viscous: list[NotNegative] | None = None
+    coulomb: list[NotNegative] | None = None
+
+
+class _Row(_Table):
+    """What rows of both kinds of table hold."""
+
+    link: Name
+    joint: Name
+    type: JointKind = "revolute"
+    mass: NotNegative = 0.0
+    com: Triple = [0.0] * 3
+    inertia_c: Six = [0.0] * 6
+    position: list[float] = Field(default=[-np.inf, np.inf], min_length=2, max_length=2)
+    velocity: Limit = np.inf
+    effort: Limit = np.inf
+
+
+class DHRowTable(_Row):
+    """A row of ``[[dh.links]]``; see ``DHRow``."""
+
+    a: FiniteFloat | str
+    alpha: FiniteFloat
+    d: FiniteFloat | str
+    theta: FiniteFloat
+
+
+class ScrewRowTable(_Row):
+    """A row of ``[[screws.links]]``; see ``ScrewRow``."""
+
+    axis: Triple | None = None
+    point: Triple | None = None
+    screw: Six | None = None
+    parent: str = ""
+    xyz: Triple | None = None
+    rpy: Triple = [0.0] * 3
+
+
+class PlacementTable(_Table):
+    """A frame in another: origin (m) and fixed-axis angles (rad)."""
+
+    xyz: Triple = [0.0] * 3
+    rpy: Triple = [0.0] * 3
+
+
+class DHTable(_Table):
+    """``[dh]``."""
+
+    convention: Literal["standard", "modified"]
+    base: PlacementTable = PlacementTable()
+    lengths: dict[str, FiniteFloat] = {}
+    links: list[DHRowTable]
+
+
+class ScrewTable(_Table):
+    """``[screws]``."""
+
+    links: list[ScrewRowTable]
+
+
+class Source(_Table):
+    """``[[sources]]``."""
+
+    what: str
+    origin: str = Field(alias="from")
+    note: str = ""
+
+
+class Flag(_Table):
+    """``[[flags]]``."""
+
+    where: str
+    what: str
+
+
+class RobotFile(_Table):
+    """What a ``robot.toml`` holds."""
+
+    schema_: Literal[1] = Field(alias="schema")
+    name: Name
+    title: str = ""
+    aliases: list[str] = []
+    description: str = ""
+    dh: DHTable | None = None
+    screws: ScrewTable | None = None
+    gravity: list[FiniteFloat] | None = None
+    home: list[FiniteFloat] = []
+    log_names: list[Name] = []
+    limits: Limits = Limits()
+    drives: DrivesTable = DrivesTable()
+    friction: Friction = Friction()
+    sources: list[Source] = []
+    flags: list[Flag] = []
+
+
+def read_robot_file(path: Path) -> RobotFile:
+    """Content of a ``robot.toml``.
+
+    Raises
+    ------
+    ModelError
+        It cannot be read, or a key is not as it should be: the first such key is named.
+    """
+    try:
+        file = RobotFile.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+    except OSError as e:
+        raise ModelError(str(path), f"cannot be read: {e.strerror}") from e
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
+        raise ModelError(str(path), f"not TOML: {e}") from e
+    except ValidationError as e:
+        # Of a misspelt key, both the wrong and the missing one are found: the wrong one says more.
+        errors = sorted(e.errors(), key=lambda error: error["type"] != "extra_forbidden")
+        raise _misfit(path, errors[0]) from e
+    ways = (
+        "'description'" * bool(file.description),
+        "[dh]" * bool(file.dh),
+        "[screws]" * bool(file.screws),
+    )
+    if len(given := [way for way in ways if way]) != 1:
+        found = " beside ".join(given) or "none of 'description', [dh] and [screws]"
+        raise ModelError(str(path), found, expected="exactly one of 'description', [dh], [screws]")
+    return file
+
+
+def _misfit(path: Path, first: ErrorDetails) -> ModelError:
+    """Error of the first key that is not as it should be."""
+    # People count rows from one.
+    key = ".".join(str(part + 1 if isinstance(part, int) else part) for part in first["loc"])
+    expected = "what data/robots/README.md describes"
+    if first["type"] == "extra_forbidden":
+        return ModelError(f"{path}: {key}", "unknown key", expected=expected)
+    if first["type"] == "missing":
+        return ModelError(f"{path}: {key}", "missing", expected=expected)
+    found = f"{first['input']!r}: {first['msg'].lower()}"
+    return ModelError(f"{path}: {key}", found, expected=expected)

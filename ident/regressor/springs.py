@@ -1,0 +1,55 @@
+"""Springs and counterbalances of a robot as columns."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ident.arrays import Array
+from ident.model.robot import Robot
+from ident.model.springs import Spring
+from ident.regressor.columns import Column, Motion
+
+
+class Springs:
+    """All springs of a robot: ``spring2``, a stiffness, or ``counterbalance2``, a scale.
+
+    The column is +∂U/∂q per unit: what the drive has to give, like ``g(q)``. Springs act behind the
+    gears, on the joint itself, also where drives are coupled.
+    """
+
+    def __init__(self, robot: Robot) -> None:
+        """One column per spring, those of a kind together, by joint."""
+        self._n = robot.n
+        self._springs = sorted(
+            robot.drives.springs, key=lambda s: (s.kind, robot.joints.index(s.joint))
+        )
+        self._at = [robot.joints.index(spring.joint) for spring in self._springs]
+        self.columns = tuple(
+            Column(
+                name=f"{spring.kind}{j + 1}",
+                of=spring.joint,
+                number=j + 1,
+                kind=spring.kind,
+                unit=spring.unit(robot.turns[j]),
+                nonnegative=True,
+                guess=spring.guess,
+            )
+            for spring, j in zip(self._springs, self._at, strict=True)
+        )
+
+    def evaluate(self, motion: Motion) -> Array:
+        """Joint effort per unit parameter, (n, springs, N)."""
+        out = np.zeros((self._n, len(self._springs), len(motion.q)))
+        for k, (spring, j) in enumerate(zip(self._springs, self._at, strict=True)):
+            out[j, k] = spring.unit_torque(motion.q[:, j])
+        return out
+
+
+def with_values(robot: Robot, names: tuple[str, ...], values: Array) -> tuple[Spring, ...]:
+    """Springs of a robot with the values of the columns of these names, where they are there."""
+    known = dict(zip(names, np.asarray(values).tolist(), strict=True))
+    springs = []
+    for spring in robot.drives.springs:
+        name = f"{spring.kind}{robot.joints.index(spring.joint) + 1}"
+        springs.append(spring.with_guess(known[name]) if name in known else spring)
+    return tuple(springs)
