@@ -1,95 +1,99 @@
 """Run a straight-line program on blocks of samples with NumPy.
 
-Every value lives in a row of one small buffer that stays in the cache; rows are reused when their
-value is no longer needed. An instruction is a ufunc bound to its rows, so running a program is a
-plain loop without allocation.
+Intermediate values live in few rows of scratch that stay in the cache; outputs are written where
+they belong, once. An instruction is a ufunc and the places of its operands, so running a program
+is a plain loop over calls that allocate nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from threading import Lock
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 from ident.arrays import Array
 from ident.regressor.program import OPERATIONS, Program
+from ident.regressor.schedule import UNARY, allocate, in_order, without_sines
+from ident.regressor.sines import turn
 
-BLOCK = 1024  # samples; a buffer of ~100 rows of 8 kB fits a second-level cache
-_UFUNCS: list[np.ufunc] = [getattr(np, name) for name in OPERATIONS]
-_UNARY = {OPERATIONS.index(name) for name in ("negative", "sin", "cos")}
-
-Step = tuple[Callable[..., Any], tuple[Array, ...]]
+# Samples at a time: a call costs as much as 1500 samples of it, and 40 rows of twice as many
+# would not fit a second-level cache of 2 MiB.
+BLOCK = 4096
+PAD = 8  # samples; rows a power of two apart would meet in the same sets of a cache
 
 
 class Runner:
-    """A program compiled to bound ufuncs, one schedule per block size."""
+    """A program as a list of ufuncs with the places of their operands."""
+
+    name = "numpy"
 
     def __init__(self, program: Program) -> None:
-        """Allocate rows for ``program``."""
+        """Schedule ``program``."""
         self._program = program
-        self._rows, outputs, self._count = _allocate(program)
-        self._held = [(i, j, outputs[i, j]) for i, j in np.argwhere(program.outputs >= 0)]
-        self._schedules: dict[int, tuple[Array, list[Step]]] = {}
-        self._lock = Lock()  # the buffer holds one run at a time
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Travel as the program; bound rows would arrive as copies that share no buffer."""
-        return Runner, (self._program,)
+        self._seen = np.argwhere(program.outputs >= 0).tolist()
+        angles, rest = without_sines(program)
+        self._angles = Runner(angles) if angles.outputs.size else None
+        ordered = in_order(rest)
+        self._places = places = allocate(ordered)
+        self._constants = [np.array(c) for c in ordered.constants]
+        fixed = len(ordered.inputs) + len(ordered.constants)
+        at = places.of_value.tolist()
+        self._steps = [
+            (_APPLY[operation], at[a], at[b], at[value])
+            for value, (operation, a, b) in enumerate(ordered.code.tolist(), start=fixed)
+        ]
 
     def __call__(self, inputs: Array, out: Array) -> None:
-        """Fill ``out`` (rows, columns, N) from ``inputs`` (number of inputs, N)."""
-        program, total = self._program, inputs.shape[1]
-        out[program.outputs < 0] = 0.0
+        """Fill ``out`` (rows, columns, N) from ``inputs`` (number of inputs, N).
+
+        Structural zeros are not written: ``out`` holds them already.
+        """
+        total = inputs.shape[1]
+        scratch = self._scratch(total)
         for start in range(0, total, BLOCK):
-            stop = min(start + BLOCK, total)
-            with self._lock:
-                buffer, steps = self._schedule(stop - start)
-                buffer[: len(program.inputs)] = inputs[:, start:stop]
-                for ufunc, operands in steps:
-                    ufunc(*operands)
-                for i, j, row in self._held:
-                    out[i, j, start:stop] = buffer[row]
+            here = slice(start, min(start + BLOCK, total))
+            self._run(inputs[:, here], scratch, [out[i, j, here] for i, j in self._seen])
 
-    def _schedule(self, size: int) -> tuple[Array, list[Step]]:
-        if size not in self._schedules:
-            if len(self._schedules) > 4:  # a full block, its remainder, and single states
-                self._schedules.clear()
-            self._schedules[size] = self._bind(size)
-        return self._schedules[size]
+    def stream(self, inputs: Array) -> Iterator[tuple[slice, Array]]:
+        """Outputs block by block: which samples, and (outputs, samples) without structural zeros.
 
-    def _bind(self, size: int) -> tuple[Array, list[Step]]:
-        program = self._program
-        first, constants = len(program.inputs), len(program.constants)
-        buffer = np.zeros((self._count, size))
-        buffer[first : first + constants] = program.constants[:, None]
-        steps: list[Step] = []
-        base = first + constants
-        for k, (operation, a, b) in enumerate(program.code.tolist()):
-            rows = [a] if operation in _UNARY else [a, b]
-            operands = tuple(buffer[self._rows[v]] for v in (*rows, base + k))
-            steps.append((_UFUNCS[operation], operands))
-        return buffer, steps
+        Outputs stand row by row. The array is good until the next is asked for.
+        """
+        total = inputs.shape[1]
+        scratch = self._scratch(total)
+        values = np.empty((len(self._seen), min(total, BLOCK) + PAD))
+        for start in range(0, total, BLOCK):
+            here = slice(start, min(start + BLOCK, total))
+            block = values[:, : here.stop - start]
+            self._run(inputs[:, here], scratch, list(block))
+            yield here, block
+
+    def _scratch(self, total: int) -> Array:
+        return np.empty((self._places.rows, min(total, BLOCK) + PAD))
+
+    def _run(self, inputs: Array, scratch: Array, outputs: Sequence[Array]) -> None:
+        sines, cosines = self._turned(inputs)
+        own = scratch[:, : inputs.shape[1]]
+        views = [*inputs, *sines, *cosines, *self._constants, *own, *outputs]
+        for apply, a, b, result in self._steps:
+            apply(views[a], views[b], views[result])
+        for place, output in self._places.copies:
+            views[output][:] = views[place]
+
+    def _turned(self, inputs: Array) -> tuple[Array, Array]:
+        """Sines and cosines of all angles (angles, N)."""
+        if self._angles is None:
+            nothing = inputs[:0]
+            return nothing, nothing
+        angles = np.empty((1, len(self._angles._seen), inputs.shape[1]))
+        self._angles(inputs, angles)
+        return turn(angles[0])
 
 
-def _allocate(program: Program) -> tuple[list[int], np.ndarray[Any, Any], int]:
-    """Row of every value, rows of the outputs, and the number of rows (linear scan)."""
-    fixed = len(program.inputs) + len(program.constants)
-    total = fixed + len(program.code)
-    last = np.full(total, -1)
-    for k, (_, a, b) in enumerate(program.code.tolist()):
-        last[a] = last[b] = fixed + k
-    last[program.outputs[program.outputs >= 0]] = total  # outputs live to the end
-    rows, free, count = list(range(fixed)), [], fixed
-    for k, (_, a, b) in enumerate(program.code.tolist()):
-        for v in {a, b}:
-            if v >= fixed and last[v] == fixed + k:
-                free.append(rows[v])
-        if free:
-            rows.append(free.pop())
-        else:
-            rows.append(count)
-            count += 1
-    outputs = np.array([[rows[v] if v >= 0 else -1 for v in row] for row in program.outputs])
-    return rows, outputs, count
+def _applied(operation: int) -> Callable[[Array, Array, Array], object]:
+    """The ufunc of an operation, as a function of two operands and the result's place."""
+    ufunc: np.ufunc = getattr(np, OPERATIONS[operation])
+    return (lambda a, _, out: ufunc(a, out)) if operation in UNARY else ufunc
+
+
+_APPLY = [_applied(operation) for operation in range(len(OPERATIONS))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,11 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ident import __version__
-from ident.arrays import Array, digest, frozen
+from ident.arrays import Array, Indices, Mask, digest, frozen, locked
 from ident.cache import cached
+from ident.errors import ModelError
+from ident.model.joints import letters_left
 from ident.model.robot import Robot
+from ident.regressor.engine import Engine, engine_of
 from ident.regressor.newton_euler import derive_program
-from ident.regressor.numpy_ import Runner
 from ident.regressor.program import Program
 
 
@@ -27,27 +30,64 @@ class Regressor:
     robot: Robot
     program: Program
 
+    @property
+    def backend(self) -> str:
+        """What evaluates it by now: ``numpy``, or ``c`` with the compiler's name."""
+        return self._engine.name
+
     def __call__(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
-        """Stacked regressor (N·n, 10·links) at states (N, n); one state (n,) gives (n, …)."""
+        """Stacked regressor (N·n, columns) at states (N, n); one state (n,) gives (n, …)."""
         Y = self.by_joint(*(_states(x, s) for x, s in ((q, "q"), (dq, "dq"), (ddq, "ddq"))))
         return np.ascontiguousarray(Y.transpose(2, 0, 1)).reshape(-1, Y.shape[1])
 
-    def by_joint(self, q: Array, dq: Array, ddq: Array) -> Array:
-        """Regressor as (n, 10·links, N): joint, column, sample; the layout that reductions use."""
-        n = self.robot.n
-        q = frozen(q, (None, n), where="q")
-        rest = [frozen(x, q.shape, where=s) for x, s in ((dq, "dq"), (ddq, "ddq"))]
-        out = np.empty((n, 10 * len(self.robot.links), len(q)))
-        self._run(np.ascontiguousarray(np.hstack([q, *rest]).T), out)
+    def by_joint(self, q: Array, dq: Array, ddq: Array, out: Array | None = None) -> Array:
+        """Regressor as (n, columns, N): joint, column, sample; the layout that reductions use.
+
+        Parameters
+        ----------
+        out : (n, columns, N), optional
+            What an earlier call returned, to be filled again. Structural zeros are left as they
+            are: they are zero in it.
+        """
+        inputs = self._inputs(q, dq, ddq)
+        shape = (*self.program.outputs.shape, inputs.shape[1])
+        if out is None:
+            out = _rows(shape)
+        elif out.shape != shape or out.dtype != np.float64:
+            raise ModelError("out", f"{out.dtype} {out.shape}", expected=f"float64 {shape}")
+        self._engine(inputs, out)
         return out
+
+    def stream(self, q: Array, dq: Array, ddq: Array) -> Iterator[tuple[slice, Array]]:
+        """The regressor in blocks that stay in the cache: which samples, and the values.
+
+        Values are (entries, samples): the entries of ``pattern``, row by row. The array is good
+        until the next is asked for.
+        """
+        return self._engine.stream(self._inputs(q, dq, ddq))
+
+    @cached_property
+    def pattern(self) -> Mask:
+        """Entries (n, columns) that are no structural zero."""
+        return locked(self.program.outputs >= 0)
+
+    def select(self, columns: Indices) -> Regressor:
+        """The regressor of some columns; what only others need is not computed."""
+        return Regressor(robot=self.robot, program=self.program.select(columns))
 
     def inverse_dynamics(self, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Array:
         """Rigid torque (N, n) of the robot's own inertial parameters."""
         return (self(q, dq, ddq) @ self.robot.pi).reshape(-1, self.robot.n)
 
+    def _inputs(self, q: Array, dq: Array, ddq: Array) -> Array:
+        """Inputs (3·n, N) of the program, checked."""
+        shape = (len(q) if np.ndim(q) else None, self.robot.n)
+        names = zip((q, dq, ddq), ("q", "dq", "ddq"), strict=True)
+        return np.concatenate([_checked(x, shape, name).T for x, name in names])
+
     @cached_property
-    def _run(self) -> Runner:
-        return Runner(self.program)
+    def _engine(self) -> Engine:
+        return engine_of(self.program)
 
 
 def derive(robot: Robot) -> Regressor:
@@ -63,3 +103,17 @@ def _states(values: ArrayLike, where: str) -> Array:
     """One state (n,) or several (N, n), as several."""
     shape = (None,) if np.ndim(values) == 1 else (None, None)
     return np.atleast_2d(frozen(values, shape, where=where))
+
+
+def _checked(x: Array, shape: tuple[int | None, ...], where: str) -> Array:
+    """Finite numbers (N, n), as they are where they are that already."""
+    fits = getattr(x, "dtype", None) == np.float64 and np.shape(x) == shape
+    return x if fits and np.isfinite(x).all() else frozen(x, shape, where=where)
+
+
+def _rows(shape: tuple[int, int, int]) -> Array:
+    """Zeros (n, columns, N) whose rows do not lie a power of two apart, nor share cache lines."""
+    rows, columns, samples = shape
+    line = 8
+    odd = -(-samples // line) | 1
+    return np.zeros((rows, columns, odd * line))[:, :, :samples]

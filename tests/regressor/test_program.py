@@ -38,7 +38,7 @@ def symbolic_matrix(program: Program) -> sp.Matrix:
 
 
 def run(program: Program, inputs: np.ndarray) -> np.ndarray:
-    out = np.full((*program.outputs.shape, inputs.shape[1]), np.nan)
+    out = np.zeros((*program.outputs.shape, inputs.shape[1]))
     Runner(program)(inputs, out)
     return out
 
