@@ -18,11 +18,19 @@ def random_body(rng: np.random.Generator) -> Array:
 def perturbed(pi: Array, rng: np.random.Generator, size: float = 0.1) -> Array:
     """Bodies near the possible ones of ``pi``, by congruence, so that they stay possible."""
     rows = [
-        T @ inertia.pseudo_inertia(inertia.nearest_physical(body)) @ T.T
+        T @ _solid(inertia.pseudo_inertia(inertia.nearest_physical(body))) @ T.T
         for body in pi.reshape(-1, 10)
         for T in [np.eye(4) + size * rng.normal(size=(4, 4))]
     ]
     return np.concatenate([inertia.from_pseudo_inertia(J) for J in rows])
+
+
+def _solid(J: Array) -> Array:
+    """A pseudo-inertia with mass and extent also where a description gives a point or nothing."""
+    if np.linalg.eigvalsh(J)[0] > 1e-12:
+        return J
+    mass = max(J[3, 3], 0.01)
+    return J + np.diag([1e-3 * mass] * 3 + [mass - J[3, 3]])
 
 
 def random_rotation(rng: np.random.Generator) -> Array:

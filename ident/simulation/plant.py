@@ -50,6 +50,7 @@ class Plant:
         self.data: Any = self._mj.MjData(self.model)
         # Coordinates are numbered as the joints stand in the tree, which MuJoCo does by itself too.
         self._order = [self.model.joint(name).dofadr[0] for name in robot.joints]
+        self._springs = [(robot.joints.index(s.joint), s) for s in robot.drives.springs]
 
     def place(self, q: Array, dq: Array | None = None) -> None:
         """Put the joints at positions (n,) and velocities (n,), by default at rest."""
@@ -61,8 +62,10 @@ class Plant:
 
     def drive(self, tau: Array, steps: int) -> None:
         """Hold torques (n,) for a number of steps."""
-        self.data.qfrc_applied[self._order] = tau
-        self._mj.mj_step(self.model, self.data, steps)
+        # Springs follow the motion, and a gas spring is nothing that MuJoCo knows.
+        for count in [1] * steps if self._springs else [steps]:
+            self.data.qfrc_applied[self._order] = tau - self._elastic(self.q)
+            self._mj.mj_step(self.model, self.data, count)
 
     @property
     def q(self) -> Array:
@@ -79,7 +82,14 @@ class Plant:
         self.place(q, dq)
         self.data.qacc[self._order] = ddq
         self._mj.mj_inverse(self.model, self.data)
-        return np.asarray(self.data.qfrc_inverse[self._order])
+        return np.asarray(self.data.qfrc_inverse[self._order]) + self._elastic(q)
+
+    def _elastic(self, q: Array) -> Array:
+        """What the drives give (n,) against the springs; a spring without a guess has none."""
+        tau = np.zeros(self.robot.n)
+        for j, spring in self._springs:
+            tau[j] += np.nan_to_num(spring.guess) * spring.unit_torque(q[j])
+        return tau
 
 
 def _compiled(mj: ModuleType, robot: Robot, timestep: float) -> Any:

@@ -167,7 +167,8 @@ def mjcf_text(arm: str) -> str:
         xx, xy, xz, yy, yz, zz = six(inertia.inertia_c_of(pi))
         kind = "hinge" if table[0] == "revolute" else "slide"
         lines.append(
-            f'<body name="l{i}" pos="{text(*p)}" quat="{text(*quat)}"><inertial mass="{text(pi[0])}" '
+            f'<body name="l{i}" pos="{text(*p)}" quat="{text(*quat)}">'
+            f'<inertial mass="{text(pi[0])}" '
             f'pos="{text(*inertia.com_of(pi))}" fullinertia="{text(xx, yy, zz, xy, xz, yz)}"/>'
             f'<joint name="j{i}" type="{kind}" pos="{text(*anchor)}" axis="{text(*Q[:, 2])}"/>'
         )

@@ -12,7 +12,7 @@ from ident.model.robot import Robot
 from ident.model.urdf import parse_urdf, read_urdf
 from ident.regressor.rigid import derive
 from tests.oracles import Pinocchio
-from tests.random_robots import random_motion, random_tree
+from tests.random_robots import perturbed, random_motion, random_tree
 from tests.tolerances import ROUNDOFF, TORQUE
 
 
@@ -27,6 +27,9 @@ def check(urdf: str, robot: Robot, seed: int, tolerance: float = ROUNDOFF) -> No
 @pytest.mark.parametrize("name", robot_names())
 def test_registry_robots(name: str) -> None:
     robot = load_robot(name)
+    if not robot.description:
+        # A table may hold bodies that cannot exist, which no URDF is written with.
+        robot = robot.with_pi(perturbed(robot.pi, np.random.default_rng(0)))
     check(robot.description or write_urdf(robot), robot, 0)
 
 

@@ -7,13 +7,16 @@ import pytest
 from ident.base.sampled import random_states
 from ident.errors import ModelError, UsageError
 from ident.model import inertia
+from ident.model.dh import DHRow, robot_of_table
 from ident.model.registry import load_robot, robot_names
 from ident.model.robot import Robot
+from ident.model.springs import LinearSpring
 from ident.regressor.columns import Stack, States, stack
 from ident.regressor.friction import friction_terms
 from ident.regressor.rigid import derive
-from ident.simulation.plant import Plant
+from ident.simulation.plant import TIMESTEP, Plant
 from ident.simulation.truth import perturb
+from tests.random_robots import perturbed
 from tests.tolerances import TORQUE
 
 pytest.importorskip("mujoco")
@@ -43,7 +46,26 @@ def check_against_mujoco(robot: Robot) -> None:
 
 @pytest.mark.parametrize("name", sorted(robot_names()))
 def test_inverse_dynamics_with_friction_is_mujocos(name: str) -> None:
-    check_against_mujoco(possible(load_robot(name)))
+    robot = possible(load_robot(name))
+    if robot.drives.coupled:
+        with pytest.raises(ModelError, match="coupled drives"):
+            Plant(robot)
+        robot = replace(robot, drives=replace(robot.drives, coupling=np.eye(robot.n)))
+        robot = robot.with_pi(perturbed(robot.pi, np.random.default_rng(0)))
+    check_against_mujoco(robot)
+
+
+def test_a_spring_swings_a_weight_as_it_should() -> None:
+    """Small swings of a sliding mass: the period is 2π √(m / k)."""
+    row = DHRow(link="l", joint="j", type="prismatic", a=0.0, alpha=0.0, d=0.0, theta=0.0, mass=2.0)
+    robot = robot_of_table("slide", "modified", [row]).with_gravity(np.zeros(3))
+    spring = LinearSpring(joint="j", rest=0.1, stiffness=50.0)
+    plant = Plant(replace(robot, drives=replace(robot.drives, springs=(spring,))))
+    plant.place(np.array([0.15]))
+    period = 2.0 * np.pi * np.sqrt(2.0 / 50.0)
+    plant.drive(np.zeros(1), round(0.5 * period / TIMESTEP))
+    assert plant.q[0] == pytest.approx(0.05, abs=1e-4)
+    assert plant.dq[0] == pytest.approx(0.0, abs=1e-3)
 
 
 @pytest.mark.parametrize("gravity", [(0.0, 0.0, -9.81), (-9.81, 0.0, 0.0), (1.0, 2.0, 3.0)])
