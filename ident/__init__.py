@@ -16,7 +16,9 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from ident.base.basemap import BaseMap as BaseMap
-    from ident.base.sampled import reduce as reduce
+    from ident.base.basemap import ExactBaseMap as ExactBaseMap
+    from ident.base.minimal import reduce as reduce
+    from ident.base.minimal import reduce_exact as reduce_exact
     from ident.errors import Finding as Finding
     from ident.errors import IdentError as IdentError
     from ident.excitation.design import DesignOptions as DesignOptions
@@ -46,8 +48,8 @@ if TYPE_CHECKING:
     from ident.store import save as save
 
 _HOMES = {
-    "base.basemap": ("BaseMap",),
-    "base.sampled": ("reduce",),
+    "base.basemap": ("BaseMap", "ExactBaseMap"),
+    "base.minimal": ("reduce", "reduce_exact"),
     "errors": ("Finding", "IdentError"),
     "excitation.design": ("DesignOptions", "design"),
     "export.urdf": ("patch_urdf", "write_urdf"),

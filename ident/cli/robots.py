@@ -27,7 +27,7 @@ def show(
     robot: common.RobotName, gravity: common.Gravity = None, mount: common.Mount = None
 ) -> None:
     """Show a robot's joints, limits, links, sources and what is suspect in its description."""
-    from ident.base.sampled import reduce as reduce_robot
+    from ident.base.minimal import reduce as reduce_robot
     from ident.model.registry import robot_file
     from ident.report.tables import print_robot
 
@@ -79,7 +79,7 @@ def reduce(
     json: common.Json = False,
 ) -> None:
     """Print the minimal parameter set: base parameters as expressions in standard ones."""
-    from ident.base.sampled import reduce as reduce_robot
+    from ident.base.minimal import reduce as reduce_robot
 
     base = reduce_robot(common.load_robot(robot, gravity, mount))
     if json:

@@ -15,7 +15,7 @@ import numpy as np
 from ident.arrays import Array, Mask, frozen, locked
 from ident.base.basemap import BaseMap
 from ident.base.magnitudes import magnitudes
-from ident.base.sampled import reduce_stack
+from ident.base.minimal import reduce_stack
 from ident.errors import Finding, UsageError
 from ident.excitation.fourier import FourierSeries
 from ident.leastsquares.condition import condition_number

@@ -7,8 +7,10 @@ matrix of rational numbers (a twist of 30°) stays in floating point, and so doe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 import sympy as sp
@@ -56,6 +58,21 @@ class ExactJoint:
             sp.Add(p, *(symbol * d[i] for symbol, d in self.letters)) for i, p in enumerate(self.p0)
         ]
 
+    @cached_property
+    def reference(self) -> Matrix:
+        """``R_ab`` at some position of the joint: rational where any is.
+
+        A turn about the joint's own axis only shifts its zero, so an offset of π/4 leaves what does
+        not depend on the position exact.
+        """
+        start = [
+            [a + b for a, b in zip(*rows, strict=True)]
+            for rows in zip(self.still, self.even, strict=True)
+        ]
+        if not self.turns or is_exact(start) or not is_exact([self.axis, self.slide]):
+            return start
+        return _taking(self.axis, self.slide)
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Geometry:
@@ -65,6 +82,12 @@ class Geometry:
     gravity: Vector
     letters: tuple[sp.Symbol, ...]
 
+    @property
+    def exact(self) -> bool:
+        """Whether no floating-point number is left, but in how joints are turned at zero."""
+        placed = (row for joint in self.joints for row in (*joint.reference, joint.axis, joint.p0))
+        return is_exact(placed)
+
 
 def exact_geometry(robot: Robot) -> Geometry:
     """Geometry of ``robot`` in exact numbers, where its figures have them."""
@@ -73,6 +96,14 @@ def exact_geometry(robot: Robot) -> Geometry:
         gravity=decimals(robot.gravity),
         letters=tuple(sp.Symbol(name) for name in robot.letters),
     )
+
+
+def nearby(geometry: Geometry) -> Geometry:
+    """A rational geometry, off by 1e-13 at most, for one with rotations in floating point.
+
+    What holds of almost every geometry, such as a generic rank, holds of both or of neither.
+    """
+    return replace(geometry, joints=tuple(_nearby(joint) for joint in geometry.joints))
 
 
 def decimals(values: Array) -> Vector:
@@ -99,6 +130,24 @@ def product(A: Matrix, B: Matrix) -> Matrix:
     return [[sum(a * b for a, b in zip(row, c, strict=True)) for c in columns] for row in A]
 
 
+def is_exact(rows: Iterable[Vector]) -> bool:
+    """Whether none of the numbers is in floating point."""
+    return not any(x.is_Float for row in rows for x in row)
+
+
+def _taking(u: Vector, v: Vector) -> Matrix:
+    """A rational rotation that takes the unit vector u to v: a half turn about ``u + v``.
+
+    Where v is −u, a half turn about an axis square to u.
+    """
+    w = [a + b for a, b in zip(u, v, strict=True)]
+    if not any(w):
+        k = min(range(3), key=lambda i: abs(u[i]))
+        w = [int(i == k) - u[k] * x for i, x in enumerate(u)]
+    scale = 2 / sum(x * x for x in w)
+    return [[scale * a * b - int(i == j) for j, b in enumerate(w)] for i, a in enumerate(w)]
+
+
 def _joint(joint: Joint, parent: int) -> ExactJoint:
     R0, axis = rational_rotation(joint.R0), rational_direction(joint.axis)
     if R0 is None or axis is None:
@@ -120,6 +169,56 @@ def _joint(joint: Joint, parent: int) -> ExactJoint:
         p0=decimals(joint.p0),
         letters=tuple((sp.Symbol(name), decimals(d)) for name, d in joint.letters),
     )
+
+
+def _nearby(joint: ExactJoint) -> ExactJoint:
+    R0, axis = joint.reference, joint.axis
+    if is_exact(R0) and is_exact([axis]):
+        return joint
+    x, y, z = axis
+    # Stereographic projection from the pole that is farther away.
+    side = 1 if z >= 0 else -1
+    X, Y = _short(x / (1 + side * z)), _short(y / (1 + side * z))
+    size = 1 + X * X + Y * Y
+    axis = [2 * X / size, 2 * Y / size, side * (2 - size) / size]
+    still, even, odd = _nearby_rotation(R0), *_ZEROS
+    slide = [sum(r * a for r, a in zip(row, axis, strict=True)) for row in still]
+    if joint.turns:
+        still, even, odd = _turning(still, axis)
+    return replace(joint, axis=axis, slide=slide, still=still, even=even, odd=odd)
+
+
+def _nearby_rotation(R: Matrix) -> Matrix:
+    """From the rotation's quaternion in short fractions, which need not have unit length."""
+    floats = np.array(R, dtype=np.float64)
+    # Its row of largest trace part is far from zero (Shepperd 1978).
+    K = np.array(
+        [
+            [1 + np.trace(floats), *(floats[k, j] - floats[j, k] for j, k in _NEXT)],
+            *(
+                [floats[k, j] - floats[j, k]]
+                + [
+                    floats[i, m] + floats[m, i]
+                    if m != i
+                    else 1 + 2 * floats[i, i] - np.trace(floats)
+                    for m in range(3)
+                ]
+                for i, (j, k) in enumerate(_NEXT)
+            ),
+        ]
+    )
+    row = K[np.argmax(np.diag(K))]
+    w, x, y, z = (_short(float(v)) for v in row / np.abs(row).max())
+    n = w * w + x * x + y * y + z * z
+    return [
+        [1 - 2 * (y * y + z * z) / n, 2 * (x * y - w * z) / n, 2 * (x * z + w * y) / n],
+        [2 * (x * y + w * z) / n, 1 - 2 * (x * x + z * z) / n, 2 * (y * z - w * x) / n],
+        [2 * (x * z - w * y) / n, 2 * (y * z + w * x) / n, 1 - 2 * (x * x + y * y) / n],
+    ]
+
+
+def _short(value: float) -> sp.Expr:
+    return sp.Rational(Fraction(float(value)).limit_denominator(10**7))
 
 
 def _turning(R0: Matrix, axis: Vector) -> tuple[Matrix, Matrix, Matrix]:
@@ -154,4 +253,5 @@ def _decimal(value: float) -> sp.Expr:
     return sp.Rational(Fraction(repr(value)))
 
 
+_NEXT = ((1, 2), (2, 0), (0, 1))
 _ZEROS: tuple[Matrix, Matrix] = ([[sp.S.Zero] * 3] * 3, [[sp.S.Zero] * 3] * 3)

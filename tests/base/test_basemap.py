@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from ident.base.basemap import BaseMap
-from ident.base.sampled import reduce
+from ident.base.minimal import reduce
 from ident.model.registry import load_robot
 from ident.regressor.rigid import derive
 from tests.random_robots import random_motion

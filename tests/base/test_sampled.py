@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-import ident.base.sampled as sampled
+import ident.base.grouping as grouping
 from ident.base.basemap import BaseMap
 from ident.base.sampled import reduce, reduce_stack
 from ident.conventions import MOUNTS
@@ -125,7 +125,7 @@ def test_random_trees_have_the_rank_that_pinocchio_s_regressor_has(seed: int) ->
     assert np.abs(base.grouping).max() < 20.0
 
 
-@pytest.mark.parametrize("threshold", [1e-12, 1e-8, 3e-3])
+@pytest.mark.parametrize("threshold", [1e-12, 1e-8, 3e-6])
 def test_the_rank_stands_in_a_wide_gap(threshold: float, monkeypatch: pytest.MonkeyPatch) -> None:
     robots = [
         *(load_robot(name) for name in robot_names()),
@@ -133,7 +133,7 @@ def test_the_rank_stands_in_a_wide_gap(threshold: float, monkeypatch: pytest.Mon
         *(random_tree(np.random.default_rng(seed)) for seed in range(10)),
     ]
     ranks = [reduce(robot).rank for robot in robots]
-    monkeypatch.setattr(sampled, "_DEPENDENT", threshold)
+    monkeypatch.setattr(grouping, "_ZERO", threshold)
     assert [reduce(robot).rank for robot in robots] == ranks
 
 

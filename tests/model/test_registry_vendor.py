@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from ident.arrays import Array
-from ident.base.sampled import reduce
+from ident.base.minimal import reduce
 from ident.model.registry import load_robot
 from ident.model.robot import Robot
 from ident.model.urdf import parse_urdf

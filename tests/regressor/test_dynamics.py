@@ -3,7 +3,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from ident.arrays import Array
-from ident.base.sampled import reduce
+from ident.base.minimal import reduce
 from ident.errors import ModelError
 from ident.model.registry import load_robot, load_symbolic
 from ident.model.robot import Robot

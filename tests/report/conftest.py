@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ident.arrays import Array
-from ident.base.sampled import reduce_stack
+from ident.base.minimal import reduce_stack
 from ident.errors import Finding
 from ident.fit.consistent import fit_physical
 from ident.fit.delay import Delay

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from ident.base.sampled import reduce
+from ident.base.minimal import reduce
 from ident.errors import Finding
 from ident.fit.verdict import Verdict
 from ident.model.registry import load_robot, robot_names

@@ -1,0 +1,181 @@
+"""The minimal set of a robot: structural where its mechanism allows it, sampled where not.
+
+The inertial parameters and armatures of a tree are reduced from its geometry alone; in rational
+numbers where its figures have them, else in floating point. Mimic joints lie outside that method:
+their regressor is taken at random rational states. All other columns of a stack (friction, springs)
+are sampled; they come last and take no column away from those before them.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+
+from ident import __version__
+from ident.arrays import Array, Indices, digest
+from ident.base import grouping, sampled
+from ident.base.basemap import BaseMap, ExactBaseMap
+from ident.base.fields import echelon, floating, rational
+from ident.base.rational_states import independent_columns
+from ident.base.structural import observable_rows
+from ident.cache import cached
+from ident.errors import ModelError
+from ident.model.geometry import Geometry, Matrix, decimals, exact_geometry, nearby
+from ident.model.robot import Robot
+from ident.regressor.columns import Stack
+
+
+def reduce(robot: Robot) -> BaseMap:
+    """Minimal set of the inertial parameters of ``robot`` in its gravity.
+
+    Raises
+    ------
+    ModelError
+        Some of its lengths are letters; ``reduce_exact`` takes them.
+    """
+    return _reduce(robot, armature=False)
+
+
+def reduce_stack(columns: Stack) -> BaseMap:
+    """Minimal set of all columns of a stack: what armature and friction merge with is grouped."""
+    robot, names = columns.robot, columns.names
+    armature = names[10 * len(robot.links) :][: robot.n] == _armatures(robot)
+    base = _reduce(robot, armature=armature)
+    if base.columns == names:
+        return base
+    sizes = grouping.sizes(robot, len(names))
+    W = sampled.sampled_rows(columns) / sizes
+    kept = grouping.keep(W, robot, base.kept)
+    P = grouping.coefficients(W, robot, kept) * sizes / sizes[kept][:, None]
+    P[:, : len(base.columns)] = 0.0
+    P[: base.rank, : len(base.columns)] = base.grouping
+    return BaseMap(columns=names, kept=kept, grouping=P)
+
+
+def reduce_exact(robot: Robot, *, armature: bool = False) -> ExactBaseMap:
+    """Minimal set in rational numbers, or in the lengths of the robot that are letters.
+
+    Parameters
+    ----------
+    armature : bool
+        Whether the rotor inertias of the drives are parameters too.
+
+    Raises
+    ------
+    ModelError
+        The geometry is not rational: a twist that is no quarter turn, or a figure so small that
+        only rounding explains it; or a joint mimics another.
+    """
+    geometry = exact_geometry(robot)
+    if _mimics(robot) or not _is_clean(geometry, robot):
+        raise ModelError(
+            f"robot '{robot.name}'",
+            "mimic joints" if _mimics(robot) else "geometry that is not rational",
+            expected="twists in quarter turns, and no figure that only rounding explains",
+            remedy="reduce it in floating point, with numbers for all lengths",
+        )
+    field = rational(geometry.letters)
+    rows = observable_rows(geometry, field, _coupling(robot) if armature else None)
+    preferred = grouping.keep(_floating_rows(_with_some_lengths(robot), armature), robot)
+    rows, pivots = echelon(rows, _preference(robot, rows.shape[1], preferred))
+    ascending = np.argsort(pivots)
+    return ExactBaseMap(
+        columns=_names(robot, armature),
+        kept=np.array(pivots, dtype=np.intp)[ascending],
+        coefficients=tuple(
+            {int(i): field.expression(row[i]) for i in np.flatnonzero(row != 0)}
+            for row in rows[ascending]
+        ),
+        letters=geometry.letters,
+    )
+
+
+def _reduce(robot: Robot, *, armature: bool) -> BaseMap:
+    coupling = robot.drives.coupling if armature else ""
+    key = digest(["base", __version__, robot.kinematic_digest, coupling])[:32]
+    return cached(
+        f"base-{key}.json",
+        lambda: _made(robot, armature),
+        _dump,
+        lambda content: _load(content, _names(robot, armature)),
+    )
+
+
+def _made(robot: Robot, armature: bool) -> BaseMap:
+    geometry = exact_geometry(robot)
+    if _mimics(robot):
+        W = sampled.sampled_rows(sampled.rigid_stack(robot, armature=armature))
+        W = W / grouping.sizes(robot, W.shape[1])
+        order = _preference(robot, W.shape[1], grouping.keep(W, robot))
+        coupling = _coupling(robot) if armature else None
+        kept = np.sort(independent_columns(nearby(geometry), order, coupling))
+    elif robot.letters or _is_clean(geometry, robot):
+        return reduce_exact(robot, armature=armature).numbers()
+    else:
+        W = _floating_rows(robot, armature)
+        kept = grouping.keep(W, robot)
+    sizes = grouping.sizes(robot, W.shape[1])
+    P = grouping.coefficients(W, robot, kept) * sizes / sizes[kept][:, None]
+    return BaseMap(columns=_names(robot, armature), kept=kept, grouping=P)
+
+
+def _preference(robot: Robot, columns: int, first: Indices) -> list[int]:
+    """All columns: those that floats would keep, then the others as they are visited."""
+    order = [i for link in grouping.visiting_order(robot, columns) for i in link]
+    return [*first.tolist(), *(i for i in order if i not in first)]
+
+
+def _floating_rows(robot: Robot, armature: bool) -> Array:
+    """Orthonormal rows in units of the robot's own length and gravity."""
+    length, _ = grouping.scales(robot)
+    unit = np.where(robot.turns, 1.0, length)
+    weight = float(np.linalg.norm(robot.gravity)) or 1.0
+    geometry = exact_geometry(robot)
+    scaled = Geometry(
+        joints=tuple(replace(j, p0=[p / length for p in j.p0]) for j in geometry.joints),
+        gravity=[g / weight for g in geometry.gravity],
+        letters=(),
+    )
+    coupling = (robot.drives.coupling * unit).tolist() if armature else None
+    rows = observable_rows(scaled, floating(grouping.zero_of(robot)), coupling)
+    return np.asarray(np.linalg.qr(rows.T)[0].T)
+
+
+def _with_some_lengths(robot: Robot) -> Robot:
+    """The robot with generic numbers for its letters."""
+    golden = 0.5 * (1.0 + 5.0**0.5)
+    return robot.with_lengths(
+        **{letter: 0.3 + 0.3 * (k * golden % 1.0) for k, letter in enumerate(robot.letters)}
+    )
+
+
+def _is_clean(geometry: Geometry, robot: Robot) -> bool:
+    """Whether the geometry is rational, and no figure so small that only rounding explains it."""
+    return geometry.exact and not grouping.is_loose(_with_some_lengths(robot))
+
+
+def _mimics(robot: Robot) -> bool:
+    return len(robot.links) > robot.n
+
+
+def _coupling(robot: Robot) -> Matrix:
+    return [decimals(row) for row in robot.drives.coupling]
+
+
+def _armatures(robot: Robot) -> tuple[str, ...]:
+    return tuple(f"armature{i + 1}" for i in range(robot.n))
+
+
+def _names(robot: Robot, armature: bool) -> tuple[str, ...]:
+    return robot.inertial_names + (_armatures(robot) if armature else ())
+
+
+def _dump(base: BaseMap) -> bytes:
+    return json.dumps([base.kept.tolist(), base.grouping.tolist()]).encode()
+
+
+def _load(content: bytes, columns: tuple[str, ...]) -> BaseMap:
+    kept, P = json.loads(content)
+    return BaseMap(columns=columns, kept=kept, grouping=P)
