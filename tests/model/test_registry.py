@@ -7,7 +7,11 @@ from numpy.testing import assert_allclose
 from ident.errors import ModelError, UsageError
 from ident.model.registry import load_robot, registry_folder, robot_file, robot_names
 
-JOINTS = {"planar2r": 2, "ur5": 6, "ur5e": 6, "ur10": 6, "panda": 7, "iiwa14": 7, "kuka_lwr4": 7}
+JOINTS = {
+    "planar2r": 2,
+    **dict.fromkeys(("ur5", "ur5e", "ur10", "tx40", "kr300", "puma560"), 6),
+    **dict.fromkeys(("panda", "iiwa14", "kuka_lwr4"), 7),
+}
 
 
 def test_the_registry_holds_what_is_promised() -> None:
