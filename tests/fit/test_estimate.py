@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import statsmodels.api as sm
@@ -11,7 +13,9 @@ from ident.logs.dataset import prepare
 from ident.logs.preparation import Preparation
 from ident.logs.recording import Facts, recording_of_arrays
 from ident.model.registry import load_robot
+from ident.model.springs import GasSpring, LinearSpring
 from ident.regressor.columns import States
+from ident.store import load, save
 from tests.fit import trial
 
 ROBOT = load_robot("planar2r")
@@ -91,6 +95,27 @@ def test_standard_parameters_that_differ_are_not_an_error():
     assert np.isnan(table["m2"].std)
     assert table["Izz2"].label == "identified"
     assert table["Ixx1"].label == "no data"
+
+
+@pytest.mark.parametrize("method", ["wls", "physical"])
+def test_springs_are_fitted_with_the_rest(method, tmp_path):
+    gas = {"anchor": 0.8, "crank": 0.2, "angle": 0.4, "area": 1e-3, "volume": 1e-3, "charge": 200.0}
+    springs = (LinearSpring(joint="joint2", rest=0.3), GasSpring(joint="joint1", **gas))
+    sprung = replace(ROBOT, drives=replace(ROBOT.drives, springs=springs))
+    theta = np.array(columns_for(sprung, FitOptions(), "joint_torque").guess)
+    theta[-2:] = 0.7, 4.0  # counterbalance1, spring2
+    t, states = trial.motion()
+    tau = trial.torque(sprung, states, theta)
+    log = recording_of_arrays(sprung, t, {"position": states.q, "effort": tau})
+    fitted = estimate([prepare(log, sprung)], sprung, FitOptions(method=method))
+    linear, balance = fitted.identified.drives.springs
+    assert (linear.guess, balance.guess) == pytest.approx((4.0, 0.7), rel=0.01)
+    table = {row.name: row for row in parameter_table(fitted)}
+    assert {table[name].label for name in ("spring2", "counterbalance1")} == {"identified"}
+    assert table["spring2"].unit == "N·m/rad"
+    save(fitted, tmp_path / "estimate.json")
+    back = load(tmp_path / "estimate.json").identified.drives.springs
+    assert [(s.joint, s.guess) for s in back] == [(s.joint, s.guess) for s in (linear, balance)]
 
 
 def test_joint_that_never_moves_is_named():
