@@ -75,7 +75,7 @@ def load(path: Path) -> Any:
 
 
 def load_robot(reference: str | Path, lengths: Mapping[str, float] | None = None) -> Robot:
-    """Robot of a registry name, a URDF or TOML file, or a run folder (the identified model).
+    """Robot of a registry name, a URDF, MJCF or TOML file, or a run folder (the identified model).
 
     Parameters
     ----------
