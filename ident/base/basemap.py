@@ -13,6 +13,8 @@ import sympy as sp
 from numpy.typing import ArrayLike
 
 from ident.arrays import Array, Indices, frozen, locked
+from ident.base import expressions
+from ident.base.expressions import Naming, Terms
 from ident.errors import ModelError
 
 Standing = Literal["alone", "combination", "none"]
@@ -39,6 +41,11 @@ class Grouping(ABC):
         """Size (b, p) of the coefficients, zero where a parameter does not join."""
 
     @property
+    @abstractmethod
+    def terms(self) -> tuple[Terms, ...]:
+        """Coefficient and name of each parameter of the base parameters, the kept one first."""
+
+    @property
     def rank(self) -> int:
         """Number of base parameters."""
         return len(self.kept)
@@ -50,6 +57,26 @@ class Grouping(ABC):
         return tuple(
             self.columns[k] + ("R" if more else "")
             for k, more in zip(self.kept, several, strict=True)
+        )
+
+    @cached_property
+    def expressions(self) -> tuple[str, ...]:
+        """Each base parameter in the standard ones: ``Izz1 + Iyy2 + 0.18·m3``."""
+        return tuple(expressions.plain(terms) for terms in self.terms)
+
+    @cached_property
+    def khalil(self) -> tuple[str, ...]:
+        """Each base parameter in the classic form: ``ZZ1R = ZZ1 + YY2 + d3²·(M3 + M4)``."""
+        return tuple(
+            f"{expressions.parameter_name(name, 'khalil')} = {expressions.khalil(terms)}"
+            for name, terms in zip(self.names, self.terms, strict=True)
+        )
+
+    def latex(self, naming: Naming = "standard") -> tuple[str, ...]:
+        """Each base parameter as a line of an ``align*`` environment (amsmath)."""
+        return tuple(
+            rf"{expressions.latex_name(name, naming)} &= {expressions.latex(terms, naming)}"
+            for name, terms in zip(self.names, self.terms, strict=True)
         )
 
     @cached_property
@@ -96,11 +123,11 @@ class BaseMap(Grouping):
         return np.abs(self.grouping)
 
     @cached_property
-    def expressions(self) -> tuple[str, ...]:
-        """Each base parameter in the standard ones: ``Izz1 + Iyy2 + 0.18·m3``."""
+    def terms(self) -> tuple[Terms, ...]:
+        """Coefficient and name of each parameter of the base parameters."""
+        rows = ({int(i): sp.Float(row[i]) for i in np.flatnonzero(row)} for row in self.grouping)
         return tuple(
-            _expression(row, self.columns, int(k))
-            for k, row in zip(self.kept, self.grouping, strict=True)
+            _kept_first(row, k, self.columns) for row, k in zip(rows, self.kept, strict=True)
         )
 
     def reduce(self, theta: ArrayLike) -> Array:
@@ -136,6 +163,12 @@ class ExactBaseMap(Grouping):
         near = {letter: 1.0 + 0.01 * k for k, letter in enumerate(self.letters)}
         return locked(np.abs(self._filled(near)))
 
+    @cached_property
+    def terms(self) -> tuple[Terms, ...]:
+        """Coefficient and name of each parameter of the base parameters."""
+        rows = zip(self.coefficients, self.kept, strict=True)
+        return tuple(_kept_first(row, k, self.columns) for row, k in rows)
+
     def numbers(self, **lengths: float) -> BaseMap:
         """The same in numbers.
 
@@ -165,12 +198,5 @@ class ExactBaseMap(Grouping):
         return P
 
 
-def _expression(row: Array, columns: Sequence[str], kept: int) -> str:
-    order = [kept, *(int(i) for i in np.flatnonzero(row) if i != kept)]
-    text = ""
-    for i in order:
-        size = abs(row[i])
-        term = columns[i] if abs(size - 1.0) < 1e-9 else f"{size:.6g}·{columns[i]}"
-        sign = "-" if row[i] < 0 else "+"
-        text += f" {sign} {term}" if text else (f"-{term}" if sign == "-" else term)
-    return text
+def _kept_first(row: dict[int, sp.Expr], kept: int, columns: Sequence[str]) -> Terms:
+    return [(row[i], columns[i]) for i in sorted(row, key=lambda i: (i != kept, i))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from ident import __version__
-from ident.cli import check, excite, export, identify, importing, robots, samples, validate
+from ident.cli import check, excite, export, identify, importing, reduce, robots, samples, validate
 
 app = typer.Typer(
     name="ident",
@@ -19,7 +19,7 @@ app = typer.Typer(
 app.command("robots")(robots.robots)
 app.command("show")(robots.show)
 app.command("derive")(robots.derive)
-app.command("reduce")(robots.reduce)
+app.command("reduce")(reduce.reduce)
 app.command("excite")(excite.excite)
 app.command("import")(importing.import_log)
 app.command("check")(check.check)

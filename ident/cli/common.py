@@ -125,7 +125,8 @@ def _as_typed(value: Any, option: Any, where: str) -> Any:
 
 
 RobotName = Annotated[
-    str, typer.Argument(metavar="ROBOT", help="Registry name, URDF or TOML file, or run folder.")
+    str,
+    typer.Argument(metavar="ROBOT", help="Registry name, URDF, MJCF or TOML file, or run folder."),
 ]
 Logs = Annotated[list[str], typer.Argument(metavar="LOG…", help="Logs; several are several runs.")]
 Out = Annotated[
@@ -146,6 +147,13 @@ Gravity = Annotated[
     str | None, typer.Option(metavar="X,Y,Z", help="Gravity in the base frame, m/s².")
 ]
 Mount = Annotated[str | None, typer.Option(help="floor, wall or ceiling.")]
+Symbolic = Annotated[
+    bool,
+    typer.Option("--symbolic", help="A letter for every length of a Denavit-Hartenberg table."),
+]
+Lengths = Annotated[
+    str | None, typer.Option(metavar="L1=0.5,…", help="Numbers (m) for lengths that are letters.")
+]
 Profile = Annotated[str | None, typer.Option(help="Profile of a foreign log: name or TOML file.")]
 Skip = Annotated[
     str | None, typer.Option(metavar="START,END", help="Seconds to leave out of every log.")
@@ -214,10 +222,60 @@ def load_robot(name: str, gravity: str | None = None, mount: str | None = None) 
     UsageError
         Both gravity and mount, or one that makes no sense.
     """
-    from ident.conventions import MOUNTS
+    from ident.model.joints import letters_left
     from ident.store import load_robot as load
 
     robot = load(name)
+    if robot.letters:
+        raise letters_left(robot.letters, f"robot '{name}'")
+    return _in_gravity(robot, gravity, mount)
+
+
+def load_symbolic(
+    name: str, gravity: str | None, mount: str | None, *, symbolic: bool, lengths: str | None
+) -> Robot:
+    """Robot of a reference, whose lengths may be letters.
+
+    Raises
+    ------
+    UsageError
+        Both letters and numbers for them, or numbers that make no sense.
+    """
+    from ident.model.registry import load_symbolic as load_letters
+    from ident.store import load_robot as load
+
+    if symbolic and lengths:
+        raise UsageError("--lengths", "given together with --symbolic", expected="one of them")
+    robot = load_letters(name) if symbolic else load(name, _named_numbers("--lengths", lengths))
+    return _in_gravity(robot, gravity, mount)
+
+
+def _named_numbers(option: str, text: str | None) -> dict[str, float]:
+    pairs = [pair.split("=") for pair in text.split(",")] if text else []
+    if any(len(pair) != 2 for pair in pairs):
+        raise UsageError(option, f"'{text}'", expected="names with numbers, as in L1=0.5,L2=0.4")
+    return {name.strip(): numbers(option, value, 1)[0] for name, value in pairs}
+
+
+def letter_values(reference: str, robot: Robot) -> dict[str, float | None]:
+    """What the description says that the letters of a robot stand for (m), where it does."""
+    from ident.model.registry import letter_values as known
+
+    values = known(reference) if robot.letters else {}
+    return {letter: values.get(letter) for letter in robot.letters}
+
+
+def is_table(reference: str) -> bool:
+    """Whether a robot is described by a Denavit-Hartenberg table."""
+    from ident.model.registry import robot_file
+
+    file = None if is_run(reference) else robot_file(reference)
+    return file is not None and file.dh is not None
+
+
+def _in_gravity(robot: Robot, gravity: str | None, mount: str | None) -> Robot:
+    from ident.conventions import MOUNTS
+
     if gravity and mount:
         raise UsageError("--gravity", "given together with --mount", expected="one of them")
     if mount:

@@ -69,29 +69,3 @@ def derive(
         f"{seconds:.2f} s, in {cache_directory()}",
         soft_wrap=True,
     )
-
-
-@common.guarded
-def reduce(
-    robot: common.RobotName,
-    gravity: common.Gravity = None,
-    mount: common.Mount = None,
-    json: common.Json = False,
-) -> None:
-    """Print the minimal parameter set: base parameters as expressions in standard ones."""
-    from ident.base.minimal import reduce as reduce_robot
-
-    base = reduce_robot(common.load_robot(robot, gravity, mount))
-    if json:
-        rows = zip(base.names, base.expressions, strict=True)
-        common.print_json(
-            {
-                "rank": base.rank,
-                "base": [{"name": name, "expression": text} for name, text in rows],
-                "standard": base.standing,
-            }
-        )
-        return
-    from ident.report.tables import print_base
-
-    print_base(common.console(), base)

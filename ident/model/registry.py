@@ -96,6 +96,20 @@ def load_symbolic(reference: str | Path) -> Robot:
     return robot if file.gravity is None else robot.with_gravity(file.gravity)
 
 
+def letter_values(reference: str | Path) -> dict[str, float]:
+    """Lengths (m) behind the letters of a table, its own and those of ``load_symbolic``."""
+    file = robot_file(reference)
+    if file is None or file.dh is None:
+        return {}
+    rows = _rows(file.dh)
+    values = dict(file.dh.lengths)
+    for row, letters in zip(rows, lettered(rows), strict=True):
+        for length, letter in ((row.a, letters.a), (row.d, letters.d)):
+            if isinstance(letter, str) and not isinstance(length, str):
+                values[letter] = length
+    return values
+
+
 def robot_names() -> dict[str, tuple[str, tuple[str, ...]]]:
     """Registry names, each with its title and aliases."""
     return {name: (file.title, tuple(file.aliases)) for name, file in sorted(_registry().items())}

@@ -81,6 +81,8 @@ class Regressor:
 
     def _inputs(self, q: Array, dq: Array, ddq: Array) -> Array:
         """Inputs (3·n, N) of the program, checked."""
+        if self.robot.letters:
+            raise letters_left(self.robot.letters, f"robot '{self.robot.name}'")
         shape = (len(q) if np.ndim(q) else None, self.robot.n)
         names = zip((q, dq, ddq), ("q", "dq", "ddq"), strict=True)
         return np.concatenate([_checked(x, shape, name).T for x, name in names])

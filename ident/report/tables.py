@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +17,8 @@ from ident.report import wording
 from ident.report.wording import NOTHING, number
 
 if TYPE_CHECKING:  # to list the robots takes no regressor
-    from ident.base.basemap import BaseMap
+    from ident.base.basemap import BaseMap, Grouping
+    from ident.base.expressions import Naming
     from ident.errors import Finding
     from ident.fit.estimate import Estimate
     from ident.fit.validate import Score, Validation
@@ -26,6 +27,11 @@ if TYPE_CHECKING:  # to list the robots takes no regressor
 
 _STYLES = {"error": "bold red", "warning": "yellow", "info": "cyan", "pass": "bold green"}
 _STYLES["fail"] = _STYLES["error"]
+_STANDINGS = {
+    "alone": "stand alone",
+    "combination": "in combination only",
+    "none": "not at all (no effect on any torque)",
+}
 _LABEL_WIDTH = 20
 _PIPE_WIDTH = 1_000_000
 
@@ -147,30 +153,54 @@ def print_robot(
     print_findings(console, robot.findings)
 
 
-def print_base(console: Console, base: BaseMap) -> None:
-    """Print the base parameters with their expressions, and what motion does not show."""
-    standing = list(base.standing.values())
+def print_base(
+    console: Console,
+    base: Grouping,
+    *,
+    naming: Naming = "standard",
+    letters: Mapping[str, float | None] | None = None,
+) -> None:
+    """Print base parameters as expressions, and what motion shows of each standard parameter.
+
+    Parameters
+    ----------
+    letters : mapping, optional
+        Lengths (m) that the letters in the expressions stand for, where they are known.
+    """
+    from ident.base.expressions import parameter_name
+
+    def named(names: Iterable[str]) -> str:
+        return ", ".join(parameter_name(name, naming) for name in names)
+
+    groups = {
+        how: [name for name, s in base.standing.items() if s == standing]
+        for standing, how in _STANDINGS.items()
+    }
+    counts = [f"{len(names)} {how}" for how, names in groups.items()]
     _print_text(
         console,
-        Text(
-            f"{base.rank} base parameters of {len(base.columns)}: "
-            f"{standing.count('alone')} stand alone, "
-            f"{standing.count('combination')} in combination only, "
-            f"{standing.count('none')} not at all"
-        ),
+        Text(f"{base.rank} base parameters of {len(base.columns)}: {', '.join(counts)}"),
     )
+    for letter, value in (letters or {}).items():
+        _print_text(
+            console, Text(f"{letter} = {'any length' if value is None else f'{value:g} m'}")
+        )
     _blank(console)
     width = max(len(name) for name in base.names) + 2
-    for name, expression in zip(base.names, base.expressions, strict=True):
-        _print_text(console, Text(f"{name:<{width}}{expression}"), hang=width)
+    if naming == "khalil":
+        for line in base.khalil:
+            _print_text(console, Text(line), hang=width)
+    else:
+        for name, expression in zip(base.names, base.expressions, strict=True):
+            _print_text(console, Text(f"{name:<{width}}{expression}"), hang=width)
+    _blank(console)
+    for how, names in groups.items():
+        if names:
+            _print_text(console, Text(f"{how}: {named(names)}"), hang=2)
     drives = [name for name in base.columns if name.rstrip("0123456789") not in INERTIAL]
-    if joined := base.merged(drives):
-        _blank(console)
-    for name, into in joined.items():
-        _print_text(console, Text(f"{name} has no place of its own: it joins {into}"), hang=2)
-    if hidden := [name for name, s in base.standing.items() if s == "none"]:
-        _blank(console)
-        _print_text(console, Text(f"no effect on any torque: {', '.join(hidden)}"), hang=2)
+    for name, into in base.merged(drives).items():
+        text = f"{named([name])} has no place of its own: it joins {named([into])}"
+        _print_text(console, Text(text), hang=2)
 
 
 def _joint_table(robot: Robot) -> Table:

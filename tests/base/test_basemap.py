@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
+import sympy as sp
 from numpy.testing import assert_allclose
 
-from ident.base.basemap import BaseMap
+from ident.base.basemap import BaseMap, ExactBaseMap
 from ident.base.minimal import reduce
 from ident.model.registry import load_robot
 from ident.regressor.rigid import derive
@@ -65,3 +66,28 @@ def test_expressions_read_well() -> None:
     assert base.names == ("aR", "cR")
     assert base.merged(["b", "c"]) == {"b": "aR"}
     assert base.standing == {"a": "combination", "b": "combination", "c": "combination"}
+
+
+def test_exact_expressions_read_well() -> None:
+    one, (a, b) = sp.Integer(1), sp.symbols("a2 d3")
+    base = ExactBaseMap(
+        columns=("Izz1", "m2", "m3", "mz3", "armature1"),
+        kept=np.array([0, 3]),
+        coefficients=({0: one, 1: a**2 - b, 2: a**2 - b, 4: one}, {3: one, 1: -a * b / 4, 2: -one}),
+        letters=(a, b),
+    )
+    assert base.expressions == (
+        "Izz1 + (a2²-d3)·m2 + (a2²-d3)·m3 + armature1",
+        "mz3 - 0.25·a2·d3·m2 - m3",
+    )
+    assert base.khalil == (
+        "ZZ1R = ZZ1 + (a2²-d3)·(M2 + M3) + IA1",
+        "MZ3R = MZ3 - 0.25·a2·d3·M2 - M3",
+    )
+    assert base.latex()[1] == (
+        r"\mathit{mz}_{3R} &= \mathit{mz}_{3} - 0.25 a_{2} d_{3}\,m_{2} - m_{3}"
+    )
+    numbers = base.numbers(a2=2.0, d3=1.0)
+    assert_allclose(numbers.grouping, [[1, 3, 3, 0, 1], [0, -0.5, -1, 1, 0]])
+    assert numbers.names == base.names
+    assert numbers.standing == base.standing

@@ -10,7 +10,7 @@ import pytest
 
 from ident import __version__
 from ident.logs.readers import read_log
-from ident.model.registry import load_robot
+from ident.model.registry import load_robot, registry_folder
 from tests.cli.conftest import everything, start
 
 FAILED = 5
@@ -250,7 +250,64 @@ def test_reduce(run):
     assert len(summary["standard"]) == 20
     told = run("reduce", "planar2r")
     assert (told.exit_code, told.stderr) == (0, "")
-    assert "mx1 + 0.5·m2" in told.stdout
+    assert "ZZ1R = ZZ1 + 0.25·M2" in told.stdout
+    assert "mx1 + 0.5·m2" in run("reduce", "planar2r", "--names", "standard").stdout
+    assert "Izz1 + Iyy2 + 0.180625·m3" in run("reduce", "ur5").stdout
+
+
+def test_reduce_with_letters(run, tmp_path):
+    told = run("reduce", "planar2r", "--symbolic")
+    letter = "a2"
+    assert f"ZZ1R = ZZ1 + {letter}²·M2" in told.stdout
+    assert f"{letter} = 0.5 m" in told.stdout
+    summary = one_object(run("reduce", "planar2r", "--symbolic", "--json"), {"rank": int})
+    assert summary["letters"] == {letter: 0.5}
+    assert summary["base"][2]["expression"] == f"Izz1 + {letter}²·m2"
+    text = (registry_folder() / "planar2r" / "robot.toml").read_text(encoding="utf-8")
+    table = tmp_path / "robot.toml"
+    table.write_text(text.replace("a = 0.5", 'a = "L1"'), encoding="utf-8")
+    assert "ZZ1R = ZZ1 + L1²·M2" in run("reduce", table).stdout
+    assert "L1 = any length" in run("reduce", table).stdout
+    assert "ZZ1R = ZZ1 + 9·M2" in run("reduce", table, "--lengths", "L1=3").stdout
+    failed = run("check", table, "planar2r.parquet")
+    assert failed.exit_code == 3
+    assert "no value for length L1" in failed.stderr
+
+
+def test_reduce_says_what_the_drives_merge_with(run):
+    told = run("reduce", "ur5", "--drives").stdout
+    assert "armature1 has no place of its own: it joins Izz1R" in told
+    summary = one_object(run("reduce", "tx40", "--drives", "--json"), {"rank": int})
+    assert summary["merged"] == {"armature1": "Izz1R", "armature2": "Izz2R"}
+
+
+def test_reduce_in_latex(run):
+    told = run("reduce", "planar2r", "--latex").stdout
+    assert told.startswith(r"\begin{align*}")
+    assert told.rstrip().endswith(r"\end{align*}")
+    assert r"\mathit{ZZ}_{1R} &= \mathit{ZZ}_{1} + 0.25\,M_{2}" in told
+    assert (
+        r"I_{zz,1R} &= I_{zz,1} + 0.25\,m_{2}"
+        in run("reduce", "planar2r", "--latex", "--names", "standard").stdout
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("ur5", "--symbolic"), "not described by a Denavit-Hartenberg table"),
+        (("planar2r", "--lengths", "L1"), "names with numbers"),
+        (("planar2r", "--lengths", "L1=x"), "'x'"),
+        (("planar2r", "--lengths", "L1=0.5"), "no length 'L1'"),
+        (("planar2r", "--symbolic", "--lengths", "L1=0.5"), "one of them"),
+        (("planar2r", "--names", "craig"), "standard, khalil"),
+    ],
+)
+def test_reduce_refuses(run, options, said):
+    failed = run("reduce", *options)
+    assert failed.exit_code in (2, 3)
+    assert said in failed.stderr
+    assert failed.stdout == ""
 
 
 def test_robots(run):

@@ -1,0 +1,94 @@
+"""``ident reduce``: the minimal parameter set of a robot, to read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ident.cli import common
+from ident.errors import UsageError
+
+if TYPE_CHECKING:
+    from ident.base.basemap import Grouping
+    from ident.base.expressions import Naming
+    from ident.model.robot import Robot
+
+Drives = Annotated[
+    bool, typer.Option("--drives", help="With armature, springs and friction of the drives.")
+]
+Latex = Annotated[bool, typer.Option("--latex", help="An align* environment of amsmath.")]
+Names = Annotated[
+    str | None,
+    typer.Option(help="standard (Izz1) or khalil (ZZ1); khalil for a Denavit-Hartenberg table."),
+]
+
+
+@common.guarded
+def reduce(
+    robot: common.RobotName,
+    drives: Drives = False,
+    symbolic: common.Symbolic = False,
+    lengths: common.Lengths = None,
+    names: Names = None,
+    latex: Latex = False,
+    gravity: common.Gravity = None,
+    mount: common.Mount = None,
+    json: common.Json = False,
+) -> None:
+    """Print the minimal parameter set: base parameters as expressions in standard ones.
+
+    Lengths that are letters in a Denavit-Hartenberg table stay letters, unless --lengths gives
+    their numbers; --symbolic makes letters of all of them.
+    """
+    model = common.load_symbolic(robot, gravity, mount, symbolic=symbolic, lengths=lengths)
+    naming = _naming(names, robot)
+    base = _minimal_set(model, drives=drives)
+    if json:
+        rows = zip(base.names, base.expressions, base.khalil, base.latex(naming), strict=True)
+        common.print_json(
+            {
+                "rank": base.rank,
+                "base": [
+                    {"name": name, "expression": text, "khalil": classic, "latex": line}
+                    for name, text, classic, line in rows
+                ],
+                "standard": base.standing,
+                "merged": base.merged(base.columns[10 * len(model.links) :]),
+                "letters": common.letter_values(robot, model),
+            }
+        )
+        return
+    if latex:
+        lines = " \\\\\n".join(base.latex(naming))
+        typer.echo(f"\\begin{{align*}}\n{lines}\n\\end{{align*}}")
+        return
+    from ident.report.tables import print_base
+
+    values = common.letter_values(robot, model)
+    print_base(common.console(), base, naming=naming, letters=values)
+
+
+def _minimal_set(robot: Robot, *, drives: bool) -> Grouping:
+    from ident.base.minimal import reduce as reduce_robot
+    from ident.base.minimal import reduce_exact, reduce_stack
+
+    if robot.letters:
+        return reduce_exact(robot, armature=drives)
+    if not drives:
+        return reduce_robot(robot)
+    from ident.regressor.columns import stack
+    from ident.regressor.friction import friction_terms
+    from ident.regressor.rigid import derive
+
+    return reduce_stack(stack(derive(robot), friction=friction_terms(robot)))
+
+
+def _naming(names: str | None, reference: str) -> Naming:
+    if names is None:
+        return "khalil" if common.is_table(reference) else "standard"
+    if names == "khalil":
+        return "khalil"
+    if names == "standard":
+        return "standard"
+    raise UsageError("--names", f"'{names}'", expected="standard, khalil")
