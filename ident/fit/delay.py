@@ -7,14 +7,14 @@ nothing that a parameter could explain.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from ident.arrays import Array, Mask, frozen
+from ident.arrays import Array, Indices, Mask, frozen
 from ident.base.basemap import BaseMap
-from ident.fit.rows import base_columns, factors_of
+from ident.fit.rows import Regress, base_columns, factors_of
 from ident.leastsquares.factor import merge_tree, triangular
 from ident.leastsquares.solve import Solution
 from ident.logs.dataset import Block, Dataset
@@ -65,17 +65,9 @@ def estimate_delay(
     hold_out: bool = False,
 ) -> Delay:
     """Delay of each joint, in one pass; infinite standard error where torque never changes."""
-    regress = base_columns(columns, base)
-
-    def with_rate(block: Block) -> Array:
-        Y = regress(block)
-        predicted = np.einsum("jbk,b->jk", Y, solution.theta)
-        # Per unit delay; where the sign of a velocity jumps the row is masked.
-        rate = np.gradient(predicted, block.t, axis=1)
-        return np.concatenate([Y, -rate[:, None]], axis=1)
-
+    rates = _WithRates(base_columns(columns, base), solution.theta)
     n, b = columns.robot.n, base.rank
-    whole = factors_of(datasets, with_rate, n, b + 1, hold_out=hold_out).merged()
+    whole = factors_of(datasets, rates, n, hold_out=hold_out).merged()
     spread = []
     for j, sigma in enumerate(solution.sigma):
         R = np.zeros((b + 2, b + n + 1))
@@ -88,6 +80,36 @@ def estimate_delay(
     after = [np.linalg.norm(R[:, :-1] @ delayed - R[:, -1]) for R in spread]
     share = 1.0 - (np.array(after) / np.maximum(before, 1e-300)) ** 2
     return Delay(seconds=seconds, std=std, explained=share)
+
+
+class _WithRates:
+    """Columns of a regression, and behind them torque per unit delay: minus its rate."""
+
+    def __init__(self, regress: Regress, theta: Array) -> None:
+        self._regress, self._theta = regress, theta
+        self.width, self.entries = regress.width + 1, regress.entries
+        self._predicted = np.empty(0)
+
+    def stream(self, motion: Block) -> Iterator[tuple[slice, Array]]:
+        self._predicted = np.zeros(motion.tau.T.shape)
+        for here, values in self._regress.stream(motion):
+            self._predict(self.entries, values, here)
+            yield here, values
+
+    def others(self, motion: Block) -> tuple[Indices, Array]:
+        places, values = self._regress.others(motion)
+        self._predict(places, values, slice(None))
+        # Where the sign of a velocity jumps the row is masked.
+        rate = np.gradient(self._predicted, motion.t, axis=1)
+        joints = np.arange(len(rate))
+        delays = np.column_stack([joints, np.full_like(joints, self.width - 1)])
+        return np.concatenate([places, delays]), np.concatenate([values, -rate])
+
+    def _predict(self, places: Indices, values: Array, here: slice) -> None:
+        """Add the torque of some entries."""
+        parts = np.zeros((len(self._predicted), len(places)))
+        parts[places[:, 0], np.arange(len(places))] = self._theta[places[:, 1]]
+        self._predicted[:, here] += parts @ values
 
 
 def _delays(factor: Array, b: int, n: int) -> tuple[Array, Array]:

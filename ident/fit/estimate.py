@@ -12,7 +12,7 @@ import numpy as np
 from ident.arrays import Array, locked
 from ident.base.basemap import BaseMap
 from ident.base.magnitudes import magnitudes
-from ident.base.sampled import reduce_stack
+from ident.base.minimal import reduce_stack
 from ident.errors import Finding, LogError, UsageError
 from ident.fit.consistent import PhysicalFit, fit_physical
 from ident.fit.delay import Delay, estimate_delay
@@ -185,9 +185,7 @@ def estimate(
     datasets, repeated = _each_once(datasets)
     columns = columns_for(robot, options, kind)
     base = reduce_stack(columns)
-    factors = factors_of(
-        datasets, base_columns(columns, base), robot.n, base.rank, hold_out=hold_out
-    )
+    factors = factors_of(datasets, base_columns(columns, base), robot.n, hold_out=hold_out)
     prior = prior_of(columns, options, Evidence.of(factors.merged().R[0], base))
     solve = solve_ols if options.method == "ols" else solve_wls
     solution = solve(factors, base.reduce(prior.theta))

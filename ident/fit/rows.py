@@ -7,20 +7,22 @@ noise nearly white, which the covariance relies on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from itertools import pairwise
+from typing import Literal, Protocol
 
 import numpy as np
 
-from ident.arrays import Array, Mask
+from ident.arrays import Array, Indices, Mask
 from ident.base.basemap import BaseMap
 from ident.leastsquares.factor import Factors, reduce_rows
 from ident.logs.dataset import Block, Dataset
+from ident.logs.filters import Decimator
 from ident.regressor.columns import Stack
+from ident.regressor.selection import Selection
 
 Purpose = Literal["fit", "score"]
-Regress = Callable[[Block], Array]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -46,9 +48,30 @@ class Rows:
     use: Mask
 
 
-def base_columns(columns: Stack, base: BaseMap) -> Regress:
-    """The regressor (n, b, N) of a block, in base columns."""
-    return lambda block: columns.evaluate(block)[:, base.kept]
+class Regress(Protocol):
+    """Columns of a regression, of which only what is no structural zero is computed."""
+
+    @property
+    def width(self) -> int:
+        """Number of columns."""
+
+    @property
+    def entries(self) -> Indices:
+        """Joint and column (e, 2) of each entry that comes in blocks, joint by joint."""
+
+    def stream(self, motion: Block) -> Iterator[tuple[slice, Array]]:
+        """Blocks of samples and the ``entries`` (e, samples), good until the next is asked for."""
+
+    def others(self, motion: Block) -> tuple[Indices, Array]:
+        """Joint and column (k, 2) of the other entries, and their values (k, N).
+
+        Asked for when the stream has ended.
+        """
+
+
+def base_columns(columns: Stack, base: BaseMap) -> Selection:
+    """The regressor in base columns."""
+    return Selection(columns, base.kept)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,21 +130,39 @@ def rows(dataset: Dataset, regress: Regress, purpose: Purpose) -> Iterator[Rows]
             t=block.t[here],
             q=block.q[here],
             dq=block.dq[here],
-            Y=decimate(regress(block), block, mask.T[:, None]),
+            Y=_decimated(regress, block, mask, decimate),
             tau=decimate(block.tau.T, block, mask.T),
             use=decimate.kept(block, mask).T,
         )
 
 
+def _decimated(regress: Regress, block: Block, mask: Mask, decimate: Decimator) -> Array:
+    """Columns (n, width, M), low-passed and decimated as they are computed."""
+    weight = np.ascontiguousarray(mask.T, dtype=np.float64)
+    entries = regress.entries
+    bounds = np.searchsorted(entries[:, 0], np.arange(len(weight) + 1)).tolist()
+
+    def masked() -> Iterator[tuple[slice, Array]]:
+        for here, values in regress.stream(block):
+            for j, (first, last) in enumerate(pairwise(bounds)):
+                values[first:last] *= weight[j, here]
+            yield here, values
+
+    streamed = decimate.gather(masked(), block, len(entries))
+    places, values = regress.others(block)
+    rest = decimate(values, block, mask.T[places[:, 0]])
+    Y = np.zeros((len(weight), regress.width, streamed.shape[1]))
+    Y[tuple(entries.T)], Y[tuple(places.T)] = streamed, rest
+    return Y
+
+
 def factors_of(
-    datasets: Iterable[Dataset], regress: Regress, joints: int, width: int, *, hold_out: bool
+    datasets: Iterable[Dataset], regress: Regress, joints: int, *, hold_out: bool
 ) -> Factors:
     """Factors of the rows of several logs, grouped by block of time.
 
     Parameters
     ----------
-    regress : callable
-        Gives ``width`` columns.
     hold_out : bool
         Take the training part of each log only; see ``Split``.
     """
@@ -140,4 +181,4 @@ def factors_of(
                     yield int(g), piece.Y[:, :, here], piece.tau[:, here], use[:, here]
             first = last
 
-    return reduce_rows(pieces(), joints, width)
+    return reduce_rows(pieces(), joints, regress.width)

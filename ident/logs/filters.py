@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Protocol
 
 import numpy as np
@@ -14,6 +15,8 @@ from ident.errors import UsageError
 
 # What is left of an edge's transient where a segment is trimmed: half a second at 10 Hz, order 4.
 EDGE = 6e-6
+# Samples that `gather` takes at once: their weights and some hundred signals stay in the cache.
+_PART = 256
 # What a block may differ by from its segment filtered whole.
 HALO = 1e-13
 
@@ -150,6 +153,39 @@ class Decimator:
         parts = window.reshape(-1, self.factor) @ self.taps[:-1].reshape(spans, self.factor).T
         products = parts.reshape(*x.shape[:-1], frames, spans)
         return np.asarray(sum(products[..., k : k + len(rows), k] for k in range(spans)))
+
+    def gather(self, parts: Iterable[tuple[slice, Array]], block: Span, signals: int) -> Array:
+        """Decimate signals (signals, N) that come in parts of the block's rows, as ``__call__``.
+
+        What is decimated is never whole in memory. Rows outside a mask are zero already.
+        """
+        rows = self.rows(block)
+        out = np.zeros((signals, len(rows)))
+        for here, values in parts:
+            for start in range(here.start, here.stop, _PART):
+                span = slice(start, min(start + _PART, here.stop))
+                inside = values[:, span.start - here.start : span.stop - here.start]
+                self._add(inside, span, rows, out)
+        return out
+
+    def _add(self, values: Array, span: slice, rows: Indices, out: Array) -> None:
+        """Add what the samples ``span`` contribute to the kept rows."""
+        reach = self.reach
+        low, high = np.searchsorted(rows, [span.start - reach, span.stop + reach])
+        if low == high:
+            return
+        if reach == 0:
+            out[:, low:high] = values[:, rows[low:high] - span.start]
+            return
+        # Row i, column k: the tap of sample span.start + i in kept row low + k.
+        first = len(self._padded) // 2 + span.start - int(rows[low])
+        taps = np.subtract.outer(np.arange(values.shape[1]), self.factor * np.arange(high - low))
+        out[:, low:high] += values @ self._padded[first + taps]
+
+    @cached_property
+    def _padded(self) -> Array:
+        """Taps amid zeros for as many samples as a part and its neighbours have."""
+        return np.pad(self.taps, _PART + 2 * self.reach)
 
     def valid(self, block: Span) -> Mask:
         """Return which kept rows (M, n) may enter a fit, of signals masked by ``block.valid``."""

@@ -94,7 +94,7 @@ class Inertial:
 
     def __init__(self, regressor: Regressor) -> None:
         """Columns of the rigid-body regressor."""
-        self._regressor = regressor
+        self.regressor = regressor
         pi = regressor.robot.pi.reshape(-1, len(INERTIAL))
         self.columns = tuple(
             Column(
@@ -112,7 +112,7 @@ class Inertial:
 
     def evaluate(self, motion: Motion) -> Array:
         """Rigid-body regressor (n, 10·links, N)."""
-        return self._regressor.by_joint(motion.q, motion.dq, motion.ddq)
+        return self.regressor.by_joint(motion.q, motion.dq, motion.ddq)
 
 
 class DriveTerm(ABC):
