@@ -145,7 +145,8 @@ def _decimated(regress: Regress, block: Block, mask: Mask, decimate: Decimator) 
     def masked() -> Iterator[tuple[slice, Array]]:
         for here, values in regress.stream(block):
             for j, (first, last) in enumerate(pairwise(bounds)):
-                values[first:last] *= weight[j, here]
+                if not (inside := weight[j, here]).all():
+                    values[first:last] *= inside
             yield here, values
 
     streamed = decimate.gather(masked(), block, len(entries))

@@ -15,7 +15,7 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from ident.arrays import Array, Mask, locked
+from ident.arrays import Array, Indices, Mask, locked
 from ident.conventions import INERTIAL, INERTIAL_UNITS
 from ident.model.robot import Robot
 from ident.regressor.rigid import Regressor
@@ -128,7 +128,7 @@ class DriveTerm(ABC):
 
     def __init__(self, robot: Robot) -> None:
         """One column per drive of ``robot``."""
-        self._coupling = robot.drives.coupling
+        self._coupling, self._coupled = robot.drives.coupling, robot.drives.coupled
         units = [self.unit if turns else self.unit_sliding for turns in robot.turns]
         self.columns = tuple(
             Column(
@@ -161,9 +161,22 @@ class DriveTerm(ABC):
 
     def evaluate(self, motion: Motion) -> Array:
         """Joint effort per unit parameter, (n, n, N)."""
+        value = self.value(self._drives(motion))
+        return np.asarray(self._coupling.T[:, :, None] * value.T[None, :, :])
+
+    def entries(self, columns: Indices, motion: Motion) -> tuple[Indices, Array]:
+        """Joint and place among ``columns`` (k, 2) of what is not zero, and its values (k, N)."""
+        gains = self._coupling.T[:, columns]
+        at = np.argwhere(gains)
+        value = self.value(self._drives(motion)).T[columns]
+        return at, gains[tuple(at.T)][:, None] * value[at[:, 1]]
+
+    def _drives(self, motion: Motion) -> Motion:
+        """Motion of the drives."""
+        if not self._coupled:
+            return motion
         C = self._coupling
-        drives = States(q=motion.q @ C.T, dq=motion.dq @ C.T, ddq=motion.ddq @ C.T)
-        return np.asarray(C.T[:, :, None] * self.value(drives).T[None, :, :])
+        return States(q=motion.q @ C.T, dq=motion.dq @ C.T, ddq=motion.ddq @ C.T)
 
 
 class Armature(DriveTerm):

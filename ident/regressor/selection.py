@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from ident.arrays import Array, Indices
-from ident.regressor.columns import Inertial, Motion, Stack, Term
+from ident.regressor.columns import DriveTerm, Inertial, Motion, Stack, Term
 from ident.regressor.rigid import Regressor
 
 
@@ -53,16 +53,15 @@ class Selection:
         places = [np.empty((0, 2), dtype=np.intp)]
         values = [np.empty((0, len(motion.q)))]
         for term, local, first in self._others:
-            Y = _columns(term, local, motion)
-            at = np.argwhere(Y.any(axis=2))
+            at, value = _entries(term, local, motion)
             places.append(np.column_stack([at[:, 0], at[:, 1] + first]))
-            values.append(Y[tuple(at.T)])
+            values.append(value)
         return np.concatenate(places), np.concatenate(values)
 
     def evaluate(self, motion: Motion) -> Array:
         """Torque per unit parameter, (n, columns, N), zeros and all."""
         rigid = self._rigid.by_joint(motion.q, motion.dq, motion.ddq)
-        rest = [_columns(term, local, motion) for term, local, _ in self._others]
+        rest = [term.evaluate(motion)[:, local] for term, local, _ in self._others]
         return np.concatenate([rigid, *rest], axis=1)
 
     @cached_property
@@ -83,5 +82,10 @@ class Selection:
         return parts
 
 
-def _columns(term: Term, local: Indices, motion: Motion) -> Array:
-    return term.evaluate(motion)[:, local]
+def _entries(term: Term, columns: Indices, motion: Motion) -> tuple[Indices, Array]:
+    """Joint and place among ``columns`` (k, 2) of a term's entries, and their values (k, N)."""
+    if isinstance(term, DriveTerm):
+        return term.entries(columns, motion)
+    Y = term.evaluate(motion)[:, columns]
+    at = np.argwhere(Y.any(axis=2))
+    return at, Y[tuple(at.T)]
