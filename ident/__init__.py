@@ -39,8 +39,14 @@ if TYPE_CHECKING:
     from ident.logs.preparation import Preparation as Preparation
     from ident.logs.readers import read_log as read_log
     from ident.logs.recording import Recording as Recording
+    from ident.model.registry import load_symbolic as load_symbolic
     from ident.model.registry import robot_names as robot_names
     from ident.model.robot import Robot as Robot
+    from ident.regressor.dynamics import gravity_torque as gravity_torque
+    from ident.regressor.dynamics import inverse_dynamics as inverse_dynamics
+    from ident.regressor.dynamics import mass_matrix as mass_matrix
+    from ident.regressor.lagrange import ClosedForm as ClosedForm
+    from ident.regressor.lagrange import lagrange as lagrange
     from ident.regressor.rigid import Regressor as Regressor
     from ident.regressor.rigid import derive as derive
     from ident.store import load as load
@@ -62,8 +68,10 @@ _HOMES = {
     "logs.preparation": ("Preparation",),
     "logs.readers": ("read_log",),
     "logs.recording": ("Recording",),
-    "model.registry": ("robot_names",),
+    "model.registry": ("load_symbolic", "robot_names"),
     "model.robot": ("Robot",),
+    "regressor.dynamics": ("gravity_torque", "inverse_dynamics", "mass_matrix"),
+    "regressor.lagrange": ("ClosedForm", "lagrange"),
     "regressor.rigid": ("Regressor", "derive"),
     "store": ("load", "load_robot", "save"),
 }

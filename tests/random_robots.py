@@ -1,5 +1,7 @@
 """Robots and bodies drawn from a seed: trees of all joint kinds, possible inertias."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from ident.arrays import Array
@@ -81,3 +83,23 @@ def random_motion(robot: Robot, count: int, rng: np.random.Generator) -> tuple[A
     """Draw states (count, n) of unit scale."""
     q, dq, ddq = rng.uniform(-1.5, 1.5, size=(3, count, robot.n))
     return q, dq, ddq
+
+
+def with_mimics(robot: Robot, rng: np.random.Generator) -> Robot:
+    """Let some joints of a tree follow others, of any kind and anywhere in it."""
+    inertials = {"base": np.zeros(10), **{link.name: link.pi for link in robot.links}}
+    names = list(inertials)
+    edges: list[Edge] = []
+    for link in robot.links:
+        joint = link.joint
+        leaders = [edge.joint.name for edge in edges if not edge.joint.mimics]
+        if leaders and rng.random() < 0.5:
+            joint = replace(
+                joint,
+                mimics=str(rng.choice(leaders)),
+                multiplier=float(rng.choice([-1.0, 1.0, 0.5, 2.0, -0.25])),
+                offset=float(rng.choice([0.0, np.pi / 2, 0.3])),
+            )
+        parent = names[link.parent + 1]
+        edges.append(Edge(parent=parent, child=link.name, joint=joint, fixed=False))
+    return assemble("coupled", inertials, edges, where="coupled").with_gravity(robot.gravity)
