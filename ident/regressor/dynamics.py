@@ -17,7 +17,6 @@ References
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
@@ -28,27 +27,16 @@ from numpy.typing import ArrayLike
 from ident import __version__
 from ident.arrays import Array, Indices, digest, frozen
 from ident.cache import cached
-from ident.conventions import INERTIAL
 from ident.errors import ModelError
 from ident.model.geometry import ExactJoint, Matrix, Vector, decimals, exact_geometry
 from ident.model.joints import letters_left
 from ident.model.robot import Robot
+from ident.regressor.bodies import Body, at_parent, together, wrench, wrench_at_parent
 from ident.regressor.newton_euler import LinkMotion, link_motions
 from ident.regressor.numpy_ import Runner
 from ident.regressor.program import Program, Tape
 
 Quantity = Literal["inverse_dynamics", "gravity_torque", "mass_matrix"]
-
-_CYCLES = ((0, 1, 2), (1, 2, 0), (2, 0, 1))
-
-
-@dataclass(frozen=True)
-class _Body:
-    """Mass, mass moments and tensor about the origin of a link frame, as operands."""
-
-    m: sp.Expr
-    h: Vector
-    I: Matrix
 
 
 def dynamics_program(
@@ -97,9 +85,10 @@ def dynamics_program(
 def inverse_dynamics(
     robot: Robot, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike, *, armature: bool = False
 ) -> Array:
-    """Torque (N, n) that a motion (N, n) needs, by the parameters of ``robot``; no friction.
+    """Torque (N, n) that a motion (N, n) needs, by the inertial parameters of ``robot``.
 
-    One state (n,) gives (n,). With ``armature``, the description's rotor inertias take part.
+    One state (n,) gives (n,). With ``armature``, the description's rotor inertias take part;
+    friction and springs are terms of their own.
 
     Raises
     ------
@@ -111,7 +100,9 @@ def inverse_dynamics(
 
 
 def gravity_torque(robot: Robot, q: ArrayLike) -> Array:
-    """Torque g (N, n) that holds ``robot`` still at q (N, n), +∂U/∂q; one state (n,) gives (n,).
+    """Torque g (N, n) that holds the weight of ``robot`` at q (N, n), +∂U/∂q; springs are apart.
+
+    One state (n,) gives (n,).
 
     Raises
     ------
@@ -167,23 +158,23 @@ def _runner(robot: Robot, quantity: Quantity, armature: bool) -> tuple[Runner, i
     return Runner(program), rows, columns
 
 
-def _inverse_dynamics(tape: Tape, motions: list[LinkMotion], bodies: list[_Body], n: int) -> Matrix:
+def _inverse_dynamics(tape: Tape, motions: list[LinkMotion], bodies: list[Body], n: int) -> Matrix:
     """Recursive Newton-Euler: a joint bears the wrench of its link and of all that hangs on it."""
     tau = _zeros(n, 1)
-    wrenches = [_wrench(tape, *pair) for pair in zip(motions, bodies, strict=True)]
+    wrenches = [wrench(tape, *pair) for pair in zip(motions, bodies, strict=True)]
     for b in reversed(range(len(motions))):
         force, moment = wrenches[b]
         joint = _joint(motions[b])
         torque = tape.dot(joint.axis, moment if joint.turns else force)
         _add(tape, tau, joint.coordinate, 0, tape.times(joint.gain, torque))
         if joint.parent >= 0:
-            force, moment = _at_parent(tape, motions[b], force, moment)
+            force, moment = wrench_at_parent(tape, motions[b], force, moment)
             others = wrenches[joint.parent]
             wrenches[joint.parent] = tape.plus(others[0], force), tape.plus(others[1], moment)
     return tau
 
 
-def _gravity_torque(tape: Tape, motions: list[LinkMotion], bodies: list[_Body], n: int) -> Matrix:
+def _gravity_torque(tape: Tape, motions: list[LinkMotion], bodies: list[Body], n: int) -> Matrix:
     """Moment of what a joint carries, as one body, in gravity."""
     tau = _zeros(n, 1)
     for b, body in _composites(tape, motions, bodies):
@@ -194,7 +185,7 @@ def _gravity_torque(tape: Tape, motions: list[LinkMotion], bodies: list[_Body], 
     return tau
 
 
-def _mass_matrix(tape: Tape, motions: list[LinkMotion], bodies: list[_Body], n: int) -> Matrix:
+def _mass_matrix(tape: Tape, motions: list[LinkMotion], bodies: list[Body], n: int) -> Matrix:
     """Torque at b and each joint before it while b accelerates by one all that it carries."""
     M = _zeros(n, n)
     for b, body in _composites(tape, motions, bodies):
@@ -207,12 +198,12 @@ def _mass_matrix(tape: Tape, motions: list[LinkMotion], bodies: list[_Body], n: 
             _add(tape, M, bearing.coordinate, joint.coordinate, entry)
             if at != b:
                 _add(tape, M, joint.coordinate, bearing.coordinate, entry)
-            force, moment = _at_parent(tape, motions[at], force, moment)
+            force, moment = wrench_at_parent(tape, motions[at], force, moment)
             at = bearing.parent
     return M
 
 
-def _push(tape: Tape, joint: ExactJoint, body: _Body) -> tuple[Vector, Vector]:
+def _push(tape: Tape, joint: ExactJoint, body: Body) -> tuple[Vector, Vector]:
     """Wrench at the origin that accelerates a body at rest by one along or about a joint's axis."""
     a = joint.axis
     if joint.turns:
@@ -221,62 +212,14 @@ def _push(tape: Tape, joint: ExactJoint, body: _Body) -> tuple[Vector, Vector]:
 
 
 def _composites(
-    tape: Tape, motions: list[LinkMotion], bodies: list[_Body]
-) -> Iterator[tuple[int, _Body]]:
+    tape: Tape, motions: list[LinkMotion], bodies: list[Body]
+) -> Iterator[tuple[int, Body]]:
     """Each link with all that it carries, as one body in its frame, from tips to base."""
     whole = list(bodies)
     for b, motion in reversed(list(enumerate(motions))):
         yield b, whole[b]
         if (parent := _joint(motion).parent) >= 0:
-            body, moved = whole[parent], _body_at_parent(tape, motion, whole[b])
-            whole[parent] = _Body(
-                tape.add(body.m, moved.m),
-                tape.plus(body.h, moved.h),
-                [tape.plus(*rows) for rows in zip(body.I, moved.I, strict=True)],
-            )
-
-
-def _body_at_parent(tape: Tape, motion: LinkMotion, body: _Body) -> _Body:
-    """A body in the frame and about the origin of the parent."""
-    R, p = motion.R_ab, motion.p_a_ab
-    half = [[tape.dot(row, column) for column in body.I] for row in R]
-    h = tape.apply(R, body.h)
-    # mS(p)ᵀS(p) + S(p)ᵀS(h) + S(h)ᵀS(p) = S(p)ᵀS(k) + S(k)ᵀS(p) with k = h + ½ m p
-    k = tape.plus(h, tape.scaled(tape.times(sp.Rational(1, 2), body.m), p))
-    across = [tape.times(sp.Integer(2), tape.times(x, y)) for x, y in zip(p, k, strict=True)]
-    I = [[sp.S.Zero] * 3 for _ in range(3)]
-    for i, j, l in _CYCLES:
-        I[i][i] = tape.add(tape.dot(half[i], R[i]), across[j], across[l])
-        product = tape.add(tape.times(p[i], k[j]), tape.times(p[j], k[i]))
-        I[i][j] = I[j][i] = tape.add(tape.dot(half[i], R[j]), -product)
-    return _Body(body.m, tape.plus(h, tape.scaled(body.m, p)), I)
-
-
-def _wrench(tape: Tape, motion: LinkMotion, body: _Body) -> tuple[Vector, Vector]:
-    """Force and moment at the origin that move a link: ``m acc + U h``, and Euler's equation."""
-    h, I, alpha, U, w = body.h, body.I, motion.alpha, motion.U, motion.squares
-    force = tape.plus(tape.scaled(body.m, motion.acc), tape.apply(U, h))
-    moment = tape.cross(h, motion.acc)
-    for i, j, k in _CYCLES:
-        # I alpha + omega × I omega in the sums that U holds already: five products an axis.
-        moment[i] = tape.add(
-            moment[i],
-            tape.times(I[i][i], alpha[i]),
-            tape.times(tape.add(I[k][k], -I[j][j]), w[j][k]),
-            -tape.times(I[i][j], U[k][i]),
-            tape.times(I[i][k], U[j][i]),
-            tape.times(I[j][k], tape.add(w[j][j], -w[k][k])),
-        )
-    return force, moment
-
-
-def _at_parent(
-    tape: Tape, motion: LinkMotion, force: Vector, moment: Vector
-) -> tuple[Vector, Vector]:
-    """A wrench in the frame and about the origin of the parent."""
-    force = tape.apply(motion.R_ab, force)
-    moment = tape.apply(motion.R_ab, moment)
-    return force, tape.plus(moment, tape.cross(motion.p_a_ab, force))
+            whole[parent] = together(tape, whole[parent], at_parent(tape, motion, whole[b]))
 
 
 def _joint(motion: LinkMotion) -> ExactJoint:
@@ -294,14 +237,9 @@ def _chosen(robot: Robot, kept: Indices | None) -> dict[int, sp.Symbol]:
     return {k: sp.Symbol(names[k]) for k in places}
 
 
-def _bodies(robot: Robot, symbols: dict[int, sp.Symbol]) -> list[_Body]:
-    bodies = []
-    for i in range(len(robot.links)):
-        m, x, y, z, xx, xy, xz, yy, yz, zz = (
-            symbols.get(10 * i + k, sp.S.Zero) for k in range(len(INERTIAL))
-        )
-        bodies.append(_Body(m, [x, y, z], [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]))
-    return bodies
+def _bodies(robot: Robot, symbols: dict[int, sp.Symbol]) -> list[Body]:
+    pi = [symbols.get(k, sp.S.Zero) for k in range(10 * len(robot.links))]
+    return [Body.of(pi[i : i + 10]) for i in range(0, len(pi), 10)]
 
 
 def _rotors(tape: Tape, robot: Robot, armature: list[sp.Expr]) -> Matrix:
@@ -326,7 +264,7 @@ def _numbered(name: str, count: int) -> list[sp.Symbol]:
     return list(sp.symbols(f"{name}1:{count + 1}"))
 
 
-_DERIVED: dict[Quantity, Callable[[Tape, list[LinkMotion], list[_Body], int], Matrix]] = {
+_DERIVED: dict[Quantity, Callable[[Tape, list[LinkMotion], list[Body], int], Matrix]] = {
     "inverse_dynamics": _inverse_dynamics,
     "gravity_torque": _gravity_torque,
     "mass_matrix": _mass_matrix,
