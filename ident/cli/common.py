@@ -205,8 +205,23 @@ def progress(*, quiet: bool) -> Iterator[Callable[[str], None]]:
         return
     from rich.console import Console
 
-    with Console(stderr=True).status("") as status:
+    with Console(stderr=True).status("") as status, _shown(status.update, "ident.regressor.engine"):
         yield status.update
+
+
+@contextmanager
+def _shown(show: Callable[[str], None], source: str) -> Iterator[None]:
+    """Show what a module records of its work, such as that it waits for a compiler."""
+    handler, logger = logging.Handler(), logging.getLogger(source)
+    handler.emit = lambda record: show(record.getMessage())  # type: ignore[method-assign]
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+        logger.removeHandler(handler)
 
 
 def print_json(summary: dict[str, Any]) -> None:

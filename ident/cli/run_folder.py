@@ -22,6 +22,7 @@ from ident.errors import Finding, ModelError, UsageError
 from ident.export.urdf import patch_urdf, write_urdf
 from ident.files import file_name, write_whole
 from ident.fit.estimate import Estimate
+from ident.fit.rows import base_columns
 from ident.fit.uncertainty import Parameter, parameter_table
 from ident.fit.validate import Validation, trace
 from ident.fit.verdict import Verdict
@@ -115,7 +116,10 @@ def write_report(
         date=_now(),
         command=("ident", *sys.argv[1:]),
         logs=tuple((d.recording.name, d.recording.digest) for d in sets),
-        options={k: str(v) for k, v in asdict(inputs.training[0].filtering).items()},
+        options={
+            **{k: str(v) for k, v in asdict(inputs.training[0].filtering).items()},
+            "regressor": _backend(estimate),
+        },
         versions=_versions(),
     )
     report = Report(
@@ -147,7 +151,7 @@ def write_manifest(folder: Path, estimate: Estimate, inputs: Inputs) -> None:
         "inputs": logs,
         "options": asdict(estimate.options),
         "preparation": asdict(inputs.training[0].preparation),
-        "regressor": "numpy",
+        "regressor": _backend(estimate),
         "files": {
             path.name: hashlib.sha256(path.read_bytes()).hexdigest()
             for path in sorted(folder.iterdir())
@@ -156,6 +160,11 @@ def write_manifest(folder: Path, estimate: Estimate, inputs: Inputs) -> None:
     # Escaped, so that a path which is no text survives too.
     text = json.dumps(facts, indent=1)
     write_whole(folder / MARKER, text.encode())
+
+
+def _backend(estimate: Estimate) -> str:
+    """What evaluated the columns that were fitted."""
+    return base_columns(estimate.columns, estimate.base).backend
 
 
 def _versions() -> dict[str, str]:

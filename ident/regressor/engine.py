@@ -135,7 +135,8 @@ class Engine:
         try:
             found = find_compiler()
             if compile_now and not entry_of(self._program, found).exists():
-                logger.info("compiling a program of %d operations", self._program.operations)
+                size = self._program.operations
+                logger.info("compiling the regressor, %d operations, for later runs too", size)
             if compile_now or entry_of(self._program, found).exists():
                 self._backend = build(self._program, found)
                 self._waiting = []

@@ -14,7 +14,7 @@ Kind = Literal["input", "constant", "result"]
 
 @dataclass(frozen=True, kw_only=True)
 class Operand:
-    """An input, a constant, or the result of an earlier statement, each counted from 0."""
+    """An input or a constant, counted from 0, or a result, counted from 1."""
 
     kind: Kind
     number: int
@@ -72,7 +72,7 @@ def statements(program: Program) -> Iterator[Statement]:
     for value, (operation, a, b) in enumerate(code, start=fixed):
         operands = (operand(a),) if operation in UNARY else (operand(a), operand(b))
         if value in used:
-            results[value] = len(results)
+            results[value] = len(results) + 1
         yield statement(OPERATIONS[operation], operands, value)
 
 
