@@ -51,6 +51,39 @@ class Pinocchio:
             ]
         )
 
+    def gravity(self, q: Array) -> Array:
+        """Gravity torque (N, n)."""
+        rows = [joint.idx_v for joint in self._joints]
+        states = ((x, np.zeros_like(x), np.zeros_like(x)) for x in q)
+        full = (self._state(*state)[0] for state in states)
+        return np.array(
+            [
+                self._gain.T @ pinocchio.computeGeneralizedGravity(self.model, self.data, at)[rows]
+                for at in full
+            ]
+        )
+
+    def mass_matrix(self, q: Array) -> Array:
+        """Mass matrix (N, n, n)."""
+        rows = [joint.idx_v for joint in self._joints]
+        found = []
+        for x in q:
+            at, *_ = self._state(x, np.zeros_like(x), np.zeros_like(x))
+            upper = np.triu(pinocchio.crba(self.model, self.data, at))
+            M = (upper + np.triu(upper, 1).T)[np.ix_(rows, rows)]
+            found.append(self._gain.T @ M @ self._gain)
+        return np.array(found)
+
+    def coriolis(self, q: Array, dq: Array) -> Array:
+        """Coriolis matrix (N, n, n) by Christoffel symbols; of robots without mimic joints."""
+        rows = [joint.idx_v for joint in self._joints]
+        found = []
+        for x, dx in zip(q, dq, strict=True):
+            at, rate, _ = self._state(x, dx, np.zeros_like(x))
+            C = pinocchio.computeCoriolisMatrix(self.model, self.data, at, rate)
+            found.append(C[np.ix_(rows, rows)])
+        return np.array(found)
+
     def regressor(self, q: Array, dq: Array, ddq: Array) -> Array:
         """Stacked regressor (N·n, 10·links), columns in our order."""
         rows = [joint.idx_v for joint in self._joints]

@@ -10,6 +10,8 @@ from ident.export.urdf import write_urdf
 from ident.model.registry import load_robot, robot_names
 from ident.model.robot import Robot
 from ident.model.urdf import parse_urdf, read_urdf
+from ident.regressor.dynamics import gravity_torque, inverse_dynamics, mass_matrix
+from ident.regressor.lagrange import lagrange
 from ident.regressor.rigid import derive
 from tests.oracles import Pinocchio
 from tests.random_robots import perturbed, random_motion, random_tree
@@ -22,6 +24,10 @@ def check(urdf: str, robot: Robot, seed: int, tolerance: float = ROUNDOFF) -> No
     assert_allclose(regressor(*states), peer.regressor(*states), rtol=0, atol=tolerance)
     tau = regressor.inverse_dynamics(*states)
     assert_allclose(tau, peer.torque(*states), rtol=0, atol=tolerance)
+    assert_allclose(inverse_dynamics(robot, *states), tau, rtol=0, atol=tolerance)
+    q = states[0]
+    assert_allclose(gravity_torque(robot, q), peer.gravity(q), rtol=0, atol=tolerance)
+    assert_allclose(mass_matrix(robot, q), peer.mass_matrix(q), rtol=0, atol=tolerance)
 
 
 @pytest.mark.parametrize("name", robot_names())
@@ -37,6 +43,15 @@ def test_registry_robots(name: str) -> None:
 def test_random_trees(seed: int) -> None:
     robot = random_tree(np.random.default_rng(seed))
     check(write_urdf(robot), robot, seed)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_coriolis_matrix_of_lagrange(seed: int) -> None:
+    robot = random_tree(np.random.default_rng(seed), moving=3)
+    q, dq, _ = random_motion(robot, 4, np.random.default_rng(seed))
+    _, C, _ = lagrange(robot, "numbers").functions()
+    theirs = Pinocchio(write_urdf(robot), robot).coriolis(q, dq)
+    assert_allclose(C(q, dq), theirs, rtol=0, atol=ROUNDOFF)
 
 
 def test_random_trees_cover_what_they_are_for() -> None:

@@ -7,6 +7,7 @@ from ident.base.minimal import reduce
 from ident.errors import ModelError
 from ident.model.registry import load_robot, load_symbolic
 from ident.model.robot import Robot
+from ident.regressor.columns import States, stack
 from ident.regressor.dynamics import (
     Quantity,
     dynamics_program,
@@ -17,11 +18,12 @@ from ident.regressor.dynamics import (
 from ident.regressor.numpy_ import Runner
 from ident.regressor.program import Program
 from ident.regressor.rigid import derive
-from tests.random_robots import random_motion, random_tree
+from tests.random_robots import random_motion, random_tree, with_mimics
 from tests.tolerances import ROUNDOFF
 
 QUANTITIES: tuple[Quantity, ...] = ("inverse_dynamics", "gravity_torque", "mass_matrix")
 TREES = [random_tree(np.random.default_rng(seed)) for seed in range(12)]
+TREES += [with_mimics(tree, np.random.default_rng(i)) for i, tree in enumerate(TREES[:4])]
 ROBOTS = [*map(load_robot, ("planar2r", "ur5", "panda")), *TREES]
 over_robots = pytest.mark.parametrize("robot", ROBOTS, ids=lambda r: f"{r.name}{r.n}")
 over_quantities = pytest.mark.parametrize("quantity", QUANTITIES)
@@ -91,6 +93,19 @@ def test_the_mass_matrix_computes_each_entry_once() -> None:
     for robot in ROBOTS:
         outputs = dynamics_program(robot, "mass_matrix").outputs
         assert np.array_equal(outputs, outputs.T)
+
+
+def test_rotors_act_through_the_coupling_of_the_drives() -> None:
+    robot = load_robot("tx40")
+    q, dq, ddq = random_motion(robot, 3, np.random.default_rng(0))
+    terms = stack(derive(robot))
+    expected = terms.evaluate(States(q=q, dq=dq, ddq=ddq)).transpose(2, 0, 1) @ terms.guess
+    tau = inverse_dynamics(robot, q, dq, ddq, armature=True)
+    assert_allclose(tau, expected, rtol=0, atol=ROUNDOFF)
+    added = mass_matrix(robot, q, armature=True) - mass_matrix(robot, q)
+    C = robot.drives.coupling
+    rotors = np.broadcast_to(C.T @ np.diag(robot.drives.armature) @ C, added.shape)
+    assert_allclose(added, rotors, rtol=0, atol=ROUNDOFF)
 
 
 def test_places_of_base_parameters_are_checked() -> None:
