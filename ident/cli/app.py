@@ -5,7 +5,18 @@ from __future__ import annotations
 import typer
 
 from ident import __version__
-from ident.cli import check, excite, export, identify, importing, reduce, robots, samples, validate
+from ident.cli import (
+    check,
+    derive,
+    excite,
+    export,
+    identify,
+    importing,
+    reduce,
+    robots,
+    samples,
+    validate,
+)
 
 app = typer.Typer(
     name="ident",
@@ -18,7 +29,7 @@ app = typer.Typer(
 
 app.command("robots")(robots.robots)
 app.command("show")(robots.show)
-app.command("derive")(robots.derive)
+app.command("derive")(derive.derive)
 app.command("reduce")(reduce.reduce)
 app.command("excite")(excite.excite)
 app.command("import")(importing.import_log)

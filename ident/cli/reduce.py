@@ -63,7 +63,7 @@ def reduce(
         lines = " \\\\\n".join(base.latex(naming))
         typer.echo(f"\\begin{{align*}}\n{lines}\n\\end{{align*}}")
         return
-    from ident.report.tables import print_base
+    from ident.report.robots import print_base
 
     values = common.letter_values(robot, model)
     print_base(common.console(), base, naming=naming, letters=values)

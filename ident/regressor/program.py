@@ -70,6 +70,12 @@ class Program:
         """Number of instructions that cost a floating-point operation (sign changes do not)."""
         return int(np.sum(self.code[:, 0] != OPERATIONS.index("negative")))
 
+    @property
+    def trigonometric(self) -> int:
+        """Number of sines and cosines among them."""
+        wanted = [OPERATIONS.index(name) for name in ("sin", "cos")]
+        return int(np.isin(self.code[:, 0], wanted).sum())
+
     def select(self, columns: Indices) -> Program:
         """The program of some of the output columns; what only others need is dropped."""
         outputs = self.outputs[:, columns]

@@ -321,7 +321,46 @@ def test_robots(run):
 def test_derive(run):
     pattern = {"robot": str, "shape": [int], "operations": int, "seconds": float, "cache": str}
     assert one_object(run("derive", "planar2r", "--json"), pattern)["shape"] == [2, 20]
-    assert run("derive", "p2").stdout.startswith("planar2r: 2 × 20 regressor")
+    told = run("derive", "p2").stdout
+    assert told.startswith("planar2r: 2 × 20 regressor")
+    for name in ("base_regressor", "inverse_dynamics", "gravity_torque", "mass_matrix"):
+        assert name in told
+
+
+def test_derive_writes_what_others_use(run, here):
+    files = [f"code/planar2r{end}" for end in (".h", ".c", ".py", ".tex", "_base_parameters.csv")]
+    summary = one_object(
+        run("derive", "p2", "--c", "--python", "--latex", "-o", "code", "--json"), {"files": [str]}
+    )
+    assert summary["files"] == files
+    assert everything(here) == {"code", *files}
+    told = run("derive", "p2", "--python")
+    assert told.stdout.splitlines()[-2:] == [
+        f"runs/planar2r/derived/planar2r{end}" for end in (".py", "_base_parameters.csv")
+    ]
+    module = {}
+    exec((here / files[2]).read_text(encoding="utf-8"), module)
+    with open(here / files[4], encoding="utf-8", newline="") as table:
+        beta = [float(row["cad"]) for row in csv.DictReader(table)]
+    torque = module["planar2r_gravity_torque"](np.zeros(2), beta)
+    assert torque[:, 0] == pytest.approx([11.772, 1.962])
+    for name in ("regressor", "base_regressor", "inverse_dynamics", "mass_matrix"):
+        assert f"planar2r_{name}" in module
+        assert f"planar2r_{name}(" in (here / files[0]).read_text(encoding="utf-8")
+    assert "float planar2r" not in (here / files[1]).read_text(encoding="utf-8")
+    run("derive", "p2", "--float", "-o", "single")
+    assert "const float q[2]" in (here / "single/planar2r.h").read_text(encoding="utf-8")
+
+
+def test_derive_with_letters(run, here):
+    told = run("derive", "p2", "--symbolic", "--python", "-o", "code")
+    assert "of the lengths a2" in told.stdout
+    text = (here / "code/planar2r.py").read_text(encoding="utf-8")
+    module = {}
+    exec(text, module)
+    beta = [1.0, 0.0, 0.425, 0.2, 0.0, 0.06]
+    torque = module["planar2r_gravity_torque"](np.zeros(2), beta, [0.5])
+    assert torque[:, 0] == pytest.approx([11.772, 1.962])
 
 
 def test_excite(run, here):

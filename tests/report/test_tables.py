@@ -13,8 +13,9 @@ from rich.console import Console
 from ident.base.minimal import reduce
 from ident.errors import Finding
 from ident.fit.verdict import Verdict
+from ident.model import inertia
 from ident.model.registry import load_robot, robot_names
-from ident.report import tables
+from ident.report import robots, tables
 from ident.report.html import Report
 from ident.report.wording import interval, number
 from tests.report.conftest import renamed
@@ -131,7 +132,7 @@ def test_a_long_finding_hangs_under_its_text() -> None:
 
 
 def test_every_robot_of_the_registry_is_listed() -> None:
-    text = printed(lambda console: tables.print_robots(console, robot_names()))
+    text = printed(lambda console: robots.print_robots(console, robot_names()))
     assert max(map(len, text.splitlines())) <= 80
     for name, (title, aliases) in robot_names().items():
         assert name in text
@@ -142,25 +143,37 @@ def test_every_robot_of_the_registry_is_listed() -> None:
 @pytest.mark.parametrize("name", sorted(robot_names()))
 def test_a_robot_is_shown_with_its_limits(name: str) -> None:
     robot = load_robot(name)
-    text = printed(lambda console: tables.print_robot(console, robot, sources=[("all", "a\n b")]))
+    text = printed(lambda console: robots.print_robot(console, robot, sources=[("all", "a\n b")]))
     assert max(map(len, text.splitlines())) <= 80
     for j, joint in enumerate(robot.joints):
-        (line,) = [line for line in text.splitlines() if line.split()[:1] == [joint]]
-        assert f"{number(robot.effort[j])}" in line.split()
+        rows = [line.split() for line in text.splitlines() if line.split()[:1] == [joint]]
+        assert any(number(robot.effort[j]) in row for row in rows)
+        assert any(number(robot.drives.armature[j]) in row for row in rows)
+    for link in robot.links:
+        about_com = inertia.inertia_c_of(link.pi)
+        assert f"{about_com[2, 2]:.4g}" in text
+        assert link.joint.kind in text
     assert "all: a b" in text
     for finding in robot.findings:
         assert finding.where.split()[0] in text
 
 
+def test_coupled_drives_springs_and_mimics_are_said() -> None:
+    text = printed(lambda console: robots.print_robot(console, load_robot("tx40")), terminal=False)
+    assert "drive 6 is coupled: it turns by 1·joint_5 +1·joint_6" in text
+    text = printed(lambda console: robots.print_robot(console, load_robot("kr300")), terminal=False)
+    assert "counterbalance at joint_a2: anchor 0.8, crank 0.2" in text
+
+
 def test_masses_that_cannot_be_identified_are_said_to_be_so() -> None:
     robot = load_robot("ur5")
-    text = printed(lambda console: tables.print_robot(console, robot, base=reduce(robot)))
+    text = printed(lambda console: robots.print_robot(console, robot, base=reduce(robot)))
     assert "no link mass alone" in " ".join(text.split())
 
 
 def test_base_parameters_come_with_their_expressions(report_of: Callable[..., Report]) -> None:
     base = report_of("ur5").estimate.base
-    text = printed(lambda console: tables.print_base(console, base), terminal=False)
+    text = printed(lambda console: robots.print_base(console, base), terminal=False)
     assert f"{base.rank} base parameters of {len(base.columns)}" in text
     for name, expression in zip(base.names, base.expressions, strict=True):
         assert any(line.split(maxsplit=1) == [name, expression] for line in text.splitlines())
@@ -198,5 +211,5 @@ def test_intervals_have_two_digits_of_their_width() -> None:
 
 
 def test_tables_need_no_matplotlib() -> None:
-    code = "import sys, ident.report.tables; assert 'matplotlib' not in sys.modules"
+    code = "import sys, ident.report.robots; assert 'matplotlib' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
