@@ -35,8 +35,8 @@ ODD, EVEN = (
 
 def turn(x: Array) -> tuple[Array, Array]:
     """Sine and cosine of angles in radians."""
-    far = np.abs(x) > FAR
-    if far.any():
+    if np.abs(x).max(initial=0.0) > FAR:
+        far = np.abs(x) > FAR
         sine, cosine = turn(np.where(far, 0.0, x))
         sine[far], cosine[far] = np.sin(x[far]), np.cos(x[far])
         return sine, cosine
@@ -53,12 +53,15 @@ def turn(x: Array) -> tuple[Array, Array]:
     even = _horner(EVEN, z)
     even *= z
     even += 1.0
-    k = shifted.view(np.int64)
-    swap = (k & 1).astype(np.bool_)
-    sine, cosine = np.where(swap, even, odd), np.where(swap, odd, even)
-    sine *= 1 - (k & 2)
-    cosine *= 1 - (k + 1 & 2)
-    return sine, cosine
+    # Quadrants by their bits: the two change places in odd ones, signs are the top bit.
+    k, s, c = (values.view(np.int64) for values in (shifted, odd, even))
+    swap = s ^ c
+    swap &= -(k & 1)
+    s ^= swap
+    c ^= swap
+    s ^= (k & 2) << 62
+    c ^= ((k + 1) & 2) << 62
+    return odd, even
 
 
 def _horner(coefficients: tuple[float, ...], z: Array) -> Array:
