@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from ident.logs.preparation import Preparation as Preparation
     from ident.logs.readers import read_log as read_log
     from ident.logs.recording import Recording as Recording
+    from ident.model.dh import DHRow as DHRow
+    from ident.model.dh import robot_of_table as robot_of_table
+    from ident.model.locking import lock as lock
     from ident.model.registry import load_symbolic as load_symbolic
     from ident.model.registry import robot_names as robot_names
     from ident.model.robot import Robot as Robot
@@ -68,6 +71,8 @@ _HOMES = {
     "logs.preparation": ("Preparation",),
     "logs.readers": ("read_log",),
     "logs.recording": ("Recording",),
+    "model.dh": ("DHRow", "robot_of_table"),
+    "model.locking": ("lock",),
     "model.registry": ("load_symbolic", "robot_names"),
     "model.robot": ("Robot",),
     "regressor.dynamics": ("gravity_torque", "inverse_dynamics", "mass_matrix"),

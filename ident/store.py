@@ -88,6 +88,15 @@ def load_robot(reference: str | Path, lengths: Mapping[str, float] | None = None
         No such robot.
     ModelError
         Its description cannot be used.
+
+    Examples
+    --------
+    >>> import ident
+    >>> robot = ident.load_robot("ur5")
+    >>> robot.n
+    6
+    >>> robot.with_gravity([0.0, 0.0, 0.0]).gravity.tolist()
+    [0.0, 0.0, 0.0]
     """
     saved = Path(reference) / "estimate.json"
     if saved.is_file():

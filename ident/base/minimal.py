@@ -34,6 +34,19 @@ def reduce(robot: Robot) -> BaseMap:
     ------
     ModelError
         Some of its lengths are letters; ``reduce_exact`` takes them.
+
+    Examples
+    --------
+    >>> import ident
+    >>> base = ident.reduce(ident.load_robot("planar2r"))
+    >>> base.rank
+    6
+    >>> base.names
+    ('mx1R', 'my1', 'Izz1R', 'mx2', 'my2', 'Izz2')
+    >>> base.expressions[2]
+    'Izz1 + 0.25·m2'
+    >>> base.standing["m2"], base.standing["Izz2"], base.standing["m1"]
+    ('combination', 'alone', 'none')
     """
     return _reduce(robot, armature=False)
 
@@ -67,6 +80,16 @@ def reduce_exact(robot: Robot, *, armature: bool = False) -> ExactBaseMap:
     ModelError
         The geometry is not rational: a twist that is no quarter turn, or a figure so small that
         only rounding explains it; or a joint mimics another.
+
+    Examples
+    --------
+    >>> import ident
+    >>> base = ident.reduce_exact(ident.load_symbolic("puma560"))
+    >>> base.khalil[1]
+    'MX2R = MX2 + a3·(M3 + M4 + M5 + M6)'
+    >>> panda = ident.reduce_exact(ident.load_robot("panda"))
+    >>> panda.coefficients[2][panda.columns.index("m3")]  # 0.316 m
+    -79/250
     """
     geometry = exact_geometry(robot)
     if _mimics(robot) or not _is_clean(geometry, robot):

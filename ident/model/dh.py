@@ -96,6 +96,22 @@ def robot_of_table(
     ------
     ModelError
         No row, or two links or joints of one name.
+
+    Examples
+    --------
+    >>> import ident
+    >>> links = [("l1", "j1", 0.0), ("l2", "j2", "L1")]
+    >>> rows = [
+    ...     ident.DHRow(link=link, joint=joint, a=a, alpha=0.0, d=0.0, theta=0.0)
+    ...     for link, joint, a in links
+    ... ]
+    >>> arm = ident.robot_of_table("arm", "modified", rows).with_gravity([0.0, -9.81, 0.0])
+    >>> print(*ident.reduce_exact(arm).khalil[:3], sep="\\n")
+    MX1R = MX1 + L1·M2
+    MY1 = MY1
+    ZZ1R = ZZ1 + L1²·M2
+    >>> arm.with_lengths(L1=0.5).letters
+    ()
     """
     if not rows:
         raise ModelError(where, "no row", expected="one row per moving link")

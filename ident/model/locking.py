@@ -27,6 +27,12 @@ def lock(robot: Robot, values: Mapping[str, float]) -> Robot:
     ModelError
         An unknown joint, one that mimics another, a position outside its limits, or a drive of a
         locked joint that a joint which still moves turns as well.
+
+    Examples
+    --------
+    >>> import ident
+    >>> ident.lock(ident.load_robot("planar2r"), {"joint2": 0.0}).joints
+    ('joint1',)
     """
     where = f"robot '{robot.name}'"
     at = {_coordinate(robot, name, value): value for name, value in values.items()}

@@ -84,6 +84,12 @@ def load_symbolic(reference: str | Path) -> Robot:
     ------
     UsageError
         The robot is not described by a table.
+
+    Examples
+    --------
+    >>> import ident
+    >>> ident.load_symbolic("planar2r").letters
+    ('a2',)
     """
     file = robot_file(reference)
     if file is None or file.dh is None:
@@ -111,7 +117,14 @@ def letter_values(reference: str | Path) -> dict[str, float]:
 
 
 def robot_names() -> dict[str, tuple[str, tuple[str, ...]]]:
-    """Registry names, each with its title and aliases."""
+    """Registry names, each with its title and aliases.
+
+    Examples
+    --------
+    >>> import ident
+    >>> ident.robot_names()["panda"][1]
+    ('fer', 'franka', 'franka_panda')
+    """
     return {name: (file.title, tuple(file.aliases)) for name, file in sorted(_registry().items())}
 
 

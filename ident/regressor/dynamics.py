@@ -94,6 +94,13 @@ def inverse_dynamics(
     ------
     ModelError
         States of another shape, or a length that is a letter still.
+
+    Examples
+    --------
+    >>> import ident
+    >>> robot = ident.load_robot("planar2r")
+    >>> ident.inverse_dynamics(robot, [0.0, 0.0], [0.0, 0.0], [1.0, 0.0]).round(9).tolist()
+    [12.457, 2.122]
     """
     tau = _evaluated(robot, "inverse_dynamics", armature, q, dq, ddq)
     return tau[..., 0]
@@ -108,6 +115,12 @@ def gravity_torque(robot: Robot, q: ArrayLike) -> Array:
     ------
     ModelError
         Positions of another shape, or a length that is a letter still.
+
+    Examples
+    --------
+    >>> import ident
+    >>> ident.gravity_torque(ident.load_robot("planar2r"), [0.0, 0.0]).round(9).tolist()
+    [11.772, 1.962]
     """
     return _evaluated(robot, "gravity_torque", False, q)[..., 0]
 
@@ -121,6 +134,12 @@ def mass_matrix(robot: Robot, q: ArrayLike, *, armature: bool = False) -> Array:
     ------
     ModelError
         Positions of another shape, or a length that is a letter still.
+
+    Examples
+    --------
+    >>> import ident
+    >>> ident.mass_matrix(ident.load_robot("planar2r"), [0.0, 0.0]).round(9).tolist()
+    [[0.685, 0.16], [0.16, 0.06]]
     """
     return _evaluated(robot, "mass_matrix", armature, q)
 

@@ -155,6 +155,17 @@ def lagrange(
     ------
     ModelError
         Too many links, a parameter that does not exist, or a letter that means something else.
+
+    Examples
+    --------
+    >>> import ident
+    >>> form = ident.lagrange(ident.load_symbolic("planar2r"))
+    >>> form.M[1, 1]
+    Izz2
+    >>> form.M[0, 1]
+    Izz2 + a2*mx2*cos(q2) - a2*my2*sin(q2)
+    >>> form.g[1]
+    981*mx2*cos(q1 + q2)/100 - 981*my2*sin(q1 + q2)/100
     """
     if (links := len(robot.links)) > largest:
         raise ModelError(

@@ -93,7 +93,18 @@ class Regressor:
 
 
 def derive(robot: Robot) -> Regressor:
-    """Derive the regressor of ``robot``, or load it from the cache."""
+    """Derive the regressor of ``robot``, or load it from the cache.
+
+    Examples
+    --------
+    >>> import ident
+    >>> robot = ident.load_robot("planar2r")
+    >>> Y = ident.derive(robot)([0.0, 0.0], [0.0, 0.0], [0.0, 0.0])
+    >>> Y.shape
+    (2, 20)
+    >>> (Y @ robot.pi).round(9).tolist()  # gravity torque, N·m
+    [11.772, 1.962]
+    """
     key = digest(["newton-euler", __version__, robot.kinematic_digest])[:32]
     program = cached(
         f"regressor-{key}.json", lambda: derive_program(robot), Program.dumps, Program.loads
