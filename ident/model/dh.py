@@ -106,10 +106,8 @@ def robot_of_table(
     ...     for link, joint, a in links
     ... ]
     >>> arm = ident.robot_of_table("arm", "modified", rows).with_gravity([0.0, -9.81, 0.0])
-    >>> print(*ident.reduce_exact(arm).khalil[:3], sep="\\n")
-    MX1R = MX1 + L1·M2
-    MY1 = MY1
-    ZZ1R = ZZ1 + L1²·M2
+    >>> ident.reduce_exact(arm).khalil[2]
+    'ZZ1R = ZZ1 + L1²·M2'
     >>> arm.with_lengths(L1=0.5).letters
     ()
     """
