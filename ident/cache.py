@@ -11,16 +11,22 @@ import logging
 import os
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import cache
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
+import numpy as np
+
+from ident import __version__
+from ident.arrays import digest
 from ident.errors import UsageError
 from ident.files import write_whole
 
 logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
+_DERIVING = ("model", "regressor", "base")  # the folders whose code decides what is derived
 
 
 def cache_directory() -> Path:
@@ -36,6 +42,19 @@ def cache_directory() -> Path:
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA", home / "AppData" / "Local")) / "ident"
     return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "ident"
+
+
+def key_of(what: str, parts: Iterable[str | bytes | np.ndarray[Any, Any]]) -> str:
+    """Key of what the given parts determine, by the code that derives it here and now."""
+    return f"{what}-{digest([_code_digest(), *parts])[:32]}"
+
+
+@cache
+def _code_digest() -> str:
+    """Digest of the deriving code: a change of it makes old entries nobody's."""
+    package = Path(__file__).parent
+    files = sorted(path for folder in _DERIVING for path in (package / folder).glob("*.py"))
+    return digest([__version__, *(path.read_bytes() for path in files)])
 
 
 def cached(

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from ident.cache import cache_directory, cached, write_whole
+import ident.cache as cache_module
+from ident.cache import cache_directory, cached, key_of, write_whole
 
 
 def text(content: bytes) -> str:
@@ -103,3 +104,11 @@ def test_the_folder_is_the_user_s_choice_or_the_platform_s(
     assert cache_directory() == Path.home() / ".cache" / "ident"
     monkeypatch.setattr(Path, "home", lambda: (_ for _ in ()).throw(RuntimeError("no home")))
     assert cache_directory().is_absolute()
+
+
+def test_a_change_of_the_deriving_code_makes_another_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = key_of("regressor", ["robot"])
+    assert before == key_of("regressor", ["robot"])
+    assert before != key_of("regressor", ["another"])
+    monkeypatch.setattr(cache_module, "_code_digest", lambda: "changed")
+    assert key_of("regressor", ["robot"]) != before

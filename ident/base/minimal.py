@@ -13,14 +13,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from ident import __version__
-from ident.arrays import Array, Indices, digest
+from ident.arrays import Array, Indices
 from ident.base import grouping, sampled
 from ident.base.basemap import BaseMap, ExactBaseMap
 from ident.base.fields import echelon, floating, rational
 from ident.base.rational_states import independent_columns
 from ident.base.structural import observable_rows
-from ident.cache import cached
+from ident.cache import cached, key_of
 from ident.errors import ModelError
 from ident.model.geometry import Geometry, Matrix, decimals, exact_geometry, nearby
 from ident.model.robot import Robot
@@ -117,9 +116,8 @@ def reduce_exact(robot: Robot, *, armature: bool = False) -> ExactBaseMap:
 
 def _reduce(robot: Robot, *, armature: bool) -> BaseMap:
     coupling = robot.drives.coupling if armature else ""
-    key = digest(["base", __version__, robot.kinematic_digest, coupling])[:32]
     return cached(
-        f"base-{key}.json",
+        f"{key_of('base', [robot.kinematic_digest, coupling])}.json",
         lambda: _made(robot, armature),
         _dump,
         lambda content: _load(content, _names(robot, armature)),

@@ -16,7 +16,7 @@ from ident.model import rotation
 
 JointKind = Literal["revolute", "continuous", "prismatic"]
 # Names that derivations give to motion, to intermediate values and to parameters.
-_TAKEN = re.compile(rf"({'|'.join((*INERTIAL, 'q', 'dq', 'ddq', 't'))})\d+")
+_TAKEN = re.compile(rf"({'|'.join((*INERTIAL, 'q', 'dq', 'ddq', 't', 'armature'))})\d+")
 KINDS: tuple[JointKind, ...] = get_args(JointKind)
 
 

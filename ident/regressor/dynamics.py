@@ -24,9 +24,8 @@ import numpy as np
 import sympy as sp
 from numpy.typing import ArrayLike
 
-from ident import __version__
-from ident.arrays import Array, Indices, digest, frozen
-from ident.cache import cached
+from ident.arrays import Array, Indices, frozen
+from ident.cache import cached, key_of
 from ident.errors import ModelError
 from ident.model.geometry import ExactJoint, Matrix, Vector, decimals, exact_geometry
 from ident.model.joints import letters_left
@@ -166,9 +165,8 @@ def _evaluated(robot: Robot, quantity: Quantity, armature: bool, *states: ArrayL
 def _runner(robot: Robot, quantity: Quantity, armature: bool) -> tuple[Runner, int, int]:
     """A program of all parameters, ready to run, and the shape of its outputs."""
     coupling = [robot.drives.coupling] if armature else []
-    key = digest([quantity, __version__, robot.kinematic_digest, *coupling])[:32]
     program = cached(
-        f"dynamics-{key}.json",
+        f"{key_of(quantity, [robot.kinematic_digest, *coupling])}.json",
         lambda: dynamics_program(robot, quantity, armature=armature),
         Program.dumps,
         Program.loads,

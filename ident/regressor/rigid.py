@@ -9,9 +9,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ident import __version__
-from ident.arrays import Array, Indices, Mask, digest, frozen, locked
-from ident.cache import cached
+from ident.arrays import Array, Indices, Mask, frozen, locked
+from ident.cache import cached, key_of
 from ident.errors import ModelError
 from ident.model.joints import letters_left
 from ident.model.robot import Robot
@@ -105,10 +104,8 @@ def derive(robot: Robot) -> Regressor:
     >>> (Y @ robot.pi).round(9).tolist()  # gravity torque, N·m
     [11.772, 1.962]
     """
-    key = digest(["newton-euler", __version__, robot.kinematic_digest])[:32]
-    program = cached(
-        f"regressor-{key}.json", lambda: derive_program(robot), Program.dumps, Program.loads
-    )
+    key = f"{key_of('regressor', [robot.kinematic_digest])}.json"
+    program = cached(key, lambda: derive_program(robot), Program.dumps, Program.loads)
     return Regressor(robot=robot, program=program)
 
 
