@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ident.cli import common
+from ident.cli import common, references
 from ident.errors import LogError
 
 
@@ -29,7 +29,7 @@ def check(
     from ident.logs.readers import read_log
     from ident.report.tables import print_check
 
-    model = common.load_robot(robot, gravity, mount)
+    model = references.load_robot(robot, gravity, mount)
     try:
         recording = read_log(log, model, profile=profile)
     except LogError as e:

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from ident.fit.options import FitOptions
     from ident.fit.validate import Validation
     from ident.logs.preparation import Preparation
-    from ident.model.robot import Robot
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -212,8 +211,12 @@ def progress(*, quiet: bool) -> Iterator[Callable[[str], None]]:
 @contextmanager
 def _shown(show: Callable[[str], None], source: str) -> Iterator[None]:
     """Show what a module records of its work, such as that it waits for a compiler."""
-    handler, logger = logging.Handler(), logging.getLogger(source)
-    handler.emit = lambda record: show(record.getMessage())  # type: ignore[method-assign]
+
+    class Shown(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            show(record.getMessage())
+
+    handler, logger = Shown(), logging.getLogger(source)
     level = logger.level
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)
@@ -227,77 +230,6 @@ def _shown(show: Callable[[str], None], source: str) -> Iterator[None]:
 def print_json(summary: dict[str, Any]) -> None:
     """Print one object, floats in full, NaN and infinity as null."""
     typer.echo(json.dumps(_plain(summary), allow_nan=False))
-
-
-def load_robot(name: str, gravity: str | None = None, mount: str | None = None) -> Robot:
-    """Robot of a reference, in the gravity that was asked for.
-
-    Raises
-    ------
-    UsageError
-        Both gravity and mount, or one that makes no sense.
-    """
-    from ident.model.joints import letters_left
-    from ident.store import load_robot as load
-
-    robot = load(name)
-    if robot.letters:
-        raise letters_left(robot.letters, f"robot '{name}'")
-    return _in_gravity(robot, gravity, mount)
-
-
-def load_symbolic(
-    name: str, gravity: str | None, mount: str | None, *, symbolic: bool, lengths: str | None
-) -> Robot:
-    """Robot of a reference, whose lengths may be letters.
-
-    Raises
-    ------
-    UsageError
-        Both letters and numbers for them, or numbers that make no sense.
-    """
-    from ident.model.registry import load_symbolic as load_letters
-    from ident.store import load_robot as load
-
-    if symbolic and lengths:
-        raise UsageError("--lengths", "given together with --symbolic", expected="one of them")
-    robot = load_letters(name) if symbolic else load(name, _named_numbers("--lengths", lengths))
-    return _in_gravity(robot, gravity, mount)
-
-
-def _named_numbers(option: str, text: str | None) -> dict[str, float]:
-    pairs = [pair.split("=") for pair in text.split(",")] if text else []
-    if any(len(pair) != 2 for pair in pairs):
-        raise UsageError(option, f"'{text}'", expected="names with numbers, as in L1=0.5,L2=0.4")
-    return {name.strip(): numbers(option, value, 1)[0] for name, value in pairs}
-
-
-def letter_values(reference: str, robot: Robot) -> dict[str, float | None]:
-    """What the description says that the letters of a robot stand for (m), where it does."""
-    from ident.model.registry import letter_values as known
-
-    values = known(reference) if robot.letters else {}
-    return {letter: values.get(letter) for letter in robot.letters}
-
-
-def is_table(reference: str) -> bool:
-    """Whether a robot is described by a Denavit-Hartenberg table."""
-    from ident.model.registry import robot_file
-
-    file = None if is_run(reference) else robot_file(reference)
-    return file is not None and file.dh is not None
-
-
-def _in_gravity(robot: Robot, gravity: str | None, mount: str | None) -> Robot:
-    from ident.conventions import MOUNTS
-
-    if gravity and mount:
-        raise UsageError("--gravity", "given together with --mount", expected="one of them")
-    if mount:
-        if mount not in MOUNTS:
-            raise UsageError("--mount", f"'{mount}'", expected=", ".join(MOUNTS))
-        return robot.with_gravity(MOUNTS[mount])
-    return robot.with_gravity(numbers("--gravity", gravity, 3)) if gravity else robot
 
 
 def numbers(option: str, text: str, count: int = 0) -> tuple[float, ...]:
@@ -368,11 +300,6 @@ def repeat_findings(scores: Sequence[Validation]) -> list[Finding]:
             remedy="the errors measure repeatability, not how the model generalises",
         )
     ]
-
-
-def is_run(reference: str) -> bool:
-    """Whether a robot reference is a run folder."""
-    return (Path(reference) / "estimate.json").is_file()
 
 
 def expanded(paths: Sequence[str]) -> list[str]:

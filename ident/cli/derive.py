@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ident.cli import common
+from ident.cli import common, references
 from ident.files import file_name, write_together
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def derive(
     from ident.cache import cache_directory
     from ident.regressor.rigid import derive as derive_regressor
 
-    model = common.load_symbolic(robot, gravity, mount, symbolic=symbolic, lengths=lengths)
+    model = references.load_symbolic(robot, gravity, mount, symbolic=symbolic, lengths=lengths)
     started = time.perf_counter()
     program = derive_regressor(model).program
     seconds = time.perf_counter() - started

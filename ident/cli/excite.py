@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ident.cli import common
+from ident.cli import common, references
 
 
 @common.guarded
@@ -33,7 +33,7 @@ def excite(
     from ident.excitation.design import DesignOptions, design
     from ident.files import file_name
 
-    model = common.load_robot(robot, gravity, mount)
+    model = references.load_robot(robot, gravity, mount)
     options = DesignOptions(
         harmonics=harmonics,
         base_frequency_hz=frequency_hz,

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ident.cli import common
+from ident.cli import common, references
 from ident.errors import UsageError
 
 FAILED = 5
@@ -60,7 +60,7 @@ def identify(
     from ident.fit.verdict import judge
     from ident.report.tables import print_summary
 
-    model = common.load_robot(robot, gravity, mount)
+    model = references.load_robot(robot, gravity, mount)
     target = out or run_folder.default_folder(model.name, logs)
     with (
         whole_folder(target, run_folder.MARKER, own=[run_folder.EXPORTS]) as folder,

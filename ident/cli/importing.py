@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ident.cli import common
+from ident.cli import common, references
 from ident.errors import UsageError
 
 
@@ -27,7 +27,7 @@ def import_log(
 
     if common.shared([log], [str(out)]):
         raise UsageError(f"-o {out}", "the log itself", expected="another file")
-    model = common.load_robot(robot)
+    model = references.load_robot(robot)
     recording = read_log(log, model, profile=profile)
     copy_log(out, model, recording)
     if not quiet:

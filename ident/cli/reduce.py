@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ident.cli import common
+from ident.cli import common, references
 from ident.errors import UsageError
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def reduce(
     Lengths that are letters in a Denavit-Hartenberg table stay letters, unless --lengths gives
     their numbers; --symbolic makes letters of all of them.
     """
-    model = common.load_symbolic(robot, gravity, mount, symbolic=symbolic, lengths=lengths)
+    model = references.load_symbolic(robot, gravity, mount, symbolic=symbolic, lengths=lengths)
     naming = _naming(names, robot)
     base = _minimal_set(model, drives=drives)
     if json:
@@ -55,7 +55,7 @@ def reduce(
                 ],
                 "standard": base.standing,
                 "merged": base.merged(base.columns[10 * len(model.links) :]),
-                "letters": common.letter_values(robot, model),
+                "letters": references.letter_values(robot, model),
             }
         )
         return
@@ -65,7 +65,7 @@ def reduce(
         return
     from ident.report.robots import print_base
 
-    values = common.letter_values(robot, model)
+    values = references.letter_values(robot, model)
     print_base(common.console(), base, naming=naming, letters=values)
 
 
@@ -86,7 +86,7 @@ def _minimal_set(robot: Robot, *, drives: bool) -> Grouping:
 
 def _naming(names: str | None, reference: str) -> Naming:
     if names is None:
-        return "khalil" if common.is_table(reference) else "standard"
+        return "khalil" if references.is_table(reference) else "standard"
     if names == "khalil":
         return "khalil"
     if names == "standard":

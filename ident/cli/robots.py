@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ident.cli import common
+from ident.cli import common, references
 
 
 @common.guarded
@@ -29,7 +29,7 @@ def show(
     from ident.model.registry import robot_file
     from ident.report.robots import print_robot
 
-    model = common.load_robot(robot, gravity, mount)
-    file = None if common.is_run(robot) else robot_file(robot)
+    model = references.load_robot(robot, gravity, mount)
+    file = None if references.is_run(robot) else robot_file(robot)
     sources = [(source.what, source.origin) for source in file.sources] if file else []
     print_robot(common.console(), model, base=reduce_robot(model), sources=sources)

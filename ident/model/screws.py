@@ -71,7 +71,7 @@ class ScrewRow:
             raise ModelError(self.where, "'point' beside 'screw'", expected="'point' with 'axis'")
         if self.turns and self.screw is None and self.point is None:
             raise ModelError(self.where, "no 'point'", expected="a point of the axis")
-        self.line  # noqa: B018 - checks the screw
+        self.line()
 
     @property
     def where(self) -> str:
@@ -83,7 +83,6 @@ class ScrewRow:
         """Whether the joint turns."""
         return self.type != "prismatic"
 
-    @property
     def line(self) -> tuple[Array, Array]:
         """Unit direction (3,) of the axis and a point (3,) m of it, in the base frame."""
         if self.screw is None:
@@ -114,7 +113,7 @@ class ScrewRow:
     def frame(self) -> tuple[Array, Array, Array]:
         """Placement R, p of the Robot's link frame at zero, and the tabled origin (3,) in it."""
         R = rotation.from_rpy(*self.rpy)
-        axis, point = self.line
+        axis, point = self.line()
         origin = point if self.xyz is None else np.array(self.xyz, dtype=np.float64)
         foot = point + axis * (axis @ (origin - point)) if self.turns else origin
         return R, foot, R.T @ (origin - foot)
@@ -170,7 +169,7 @@ def _joint(row: ScrewRow, R_0a: Array, p_0_0a: Array) -> Joint:
         R0=R_0a.T @ R_0b,
         # Differences of decimals, without what the subtraction leaves in the sixteenth digit.
         p0=np.round(R_0a.T @ (p_0_0b - p_0_0a), 14),
-        axis=R_0b.T @ row.line[0],
+        axis=R_0b.T @ row.line()[0],
         lower=lower,
         upper=upper,
         velocity=row.velocity,

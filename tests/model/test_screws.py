@@ -44,7 +44,7 @@ def test_the_toy_robot_weighs_what_it_should_in_any_frame(second: dict[str, Any]
 
 def exponential(row: ScrewRow, q: float) -> np.ndarray:
     """4×4 motion of a screw by the series of the matrix exponential."""
-    axis, point = row.line
+    axis, point = row.line()
     twist = np.zeros((4, 4))
     if row.turns:
         twist[:3, :3], twist[:3, 3] = inertia.skew(axis), -np.cross(axis, point)
