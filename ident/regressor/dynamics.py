@@ -31,8 +31,8 @@ from ident.model.geometry import ExactJoint, Matrix, Vector, decimals, exact_geo
 from ident.model.joints import letters_left
 from ident.model.robot import Robot
 from ident.regressor.bodies import Body, at_parent, together, wrench, wrench_at_parent
+from ident.regressor.engine import Engine, engine_of
 from ident.regressor.newton_euler import LinkMotion, link_motions
-from ident.regressor.numpy_ import Runner
 from ident.regressor.program import Program, Tape
 
 Quantity = Literal["inverse_dynamics", "gravity_torque", "mass_matrix"]
@@ -162,7 +162,7 @@ def _evaluated(robot: Robot, quantity: Quantity, armature: bool, *states: ArrayL
 
 
 @lru_cache(maxsize=64)
-def _runner(robot: Robot, quantity: Quantity, armature: bool) -> tuple[Runner, int, int]:
+def _runner(robot: Robot, quantity: Quantity, armature: bool) -> tuple[Engine, int, int]:
     """A program of all parameters, ready to run, and the shape of its outputs."""
     coupling = [robot.drives.coupling] if armature else []
     program = cached(
@@ -172,7 +172,7 @@ def _runner(robot: Robot, quantity: Quantity, armature: bool) -> tuple[Runner, i
         Program.loads,
     )
     rows, columns = program.outputs.shape
-    return Runner(program), rows, columns
+    return engine_of(program), rows, columns
 
 
 def _inverse_dynamics(tape: Tape, motions: list[LinkMotion], bodies: list[Body], n: int) -> Matrix:

@@ -13,7 +13,8 @@ import numpy as np
 import pinocchio as pin
 import pytest
 
-from ident.base.minimal import reduce
+from ident.base import sampled
+from ident.base.minimal import reduce_exact
 from ident.base.sampled import random_states
 from ident.export.urdf import write_urdf
 from ident.model.inertia import nearest_physical
@@ -111,8 +112,16 @@ def test_a_regressor_is_soon_there(
     took = best_of({"derived": lambda: derive_program(robot), "cached": lambda: derive(robot)}, 3)
     took |= best_of({"compiled": lambda: native.build(program, compiler)}, 1)
     took |= best_of({"loaded": lambda: native.build(program, compiler)}, 3)
-    took |= best_of({"minimal set": lambda: reduce(robot)}, 3)
+    took |= best_of(
+        {
+            "minimal set sampled": lambda: sampled.reduce(robot),
+            "structural, exact": lambda: reduce_exact(robot),
+        },
+        3,
+    )
     print(f"\n{name}:", ", ".join(f"{k} in {1e3 * s:.1f} ms" for k, s in took.items()))
+    assert took["minimal set sampled"] < 0.03
+    assert took["structural, exact"] < 1.0
     assert took["derived"] < 0.5
     assert took["cached"] < 0.04
     assert took["compiled"] < 4.0
