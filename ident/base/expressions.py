@@ -8,7 +8,7 @@ References
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 import sympy as sp
@@ -21,6 +21,8 @@ Terms = Sequence[tuple[sp.Expr, str]]  # coefficient and name of each parameter 
 _KHALIL = {"m": "M", "mx": "MX", "my": "MY", "mz": "MZ", "armature": "IA"}
 _KHALIL |= {name: name[1:].upper() for name in INERTIAL[4:]}
 _NUMBERED = re.compile(r"([A-Za-z]+)(\d+)(R?)")
+_MARKUP = re.compile(r"\\[A-Za-z]+|[\\{}_^, ]")  # takes no room on the page
+_LINE = 46  # characters; what an article has room for beside the names
 _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -44,10 +46,16 @@ def khalil(terms: Terms) -> str:
 
 
 def latex(terms: Terms, naming: Naming) -> str:
-    """Sum in LaTeX, with what has one coefficient together."""
+    """Sum in LaTeX, with what has one coefficient together, in lines that fit a page."""
     named = [(c, latex_name(name, naming)) for c, name in terms]
     sums = ((_latex_factor(c), _together(names, r"\left({}\right)")) for c, names in _shared(named))
-    return _joined(sums, r"\,")
+    lines, width = [""], 0
+    for term in _signed(sums, r"\,"):
+        width += len(_MARKUP.sub("", term))
+        if width > _LINE:
+            lines, width = [*lines, ""], len(_MARKUP.sub("", term))
+        lines[-1] += term
+    return " \\\\\n&\\quad".join(lines)
 
 
 def latex_name(name: str, naming: Naming) -> str:
@@ -80,12 +88,20 @@ def _together(names: Sequence[str], brackets: str = "({})") -> str:
 
 
 def _joined(terms: Iterable[tuple[str, str]], times: str) -> str:
-    text = ""
+    return "".join(_signed(terms, times))
+
+
+def _signed(terms: Iterable[tuple[str, str]], times: str) -> Iterator[str]:
+    """Each term with the sign before it; the first with no more than a minus."""
+    first = True
     for factor, name in terms:
         sign, size = ("-", factor[1:].lstrip()) if factor.startswith("-") else ("+", factor)
         term = f"{size}{times}{name}" if size else name
-        text += f" {sign} {term}" if text else (f"-{term}" if sign == "-" else term)
-    return text
+        if first:
+            yield f"-{term}" if sign == "-" else term
+        else:
+            yield f" {sign} {term}"
+        first = False
 
 
 def _factor(coefficient: sp.Expr) -> str:
