@@ -9,7 +9,7 @@ import json
 import math
 import platform
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib import metadata
@@ -26,6 +26,7 @@ from ident.fit.rows import base_columns
 from ident.fit.uncertainty import Parameter, parameter_table
 from ident.fit.validate import Validation, trace
 from ident.fit.verdict import Verdict
+from ident.model.robot import Robot
 from ident.report import html
 from ident.report.html import Report
 from ident.report.provenance import Provenance
@@ -77,10 +78,23 @@ def identified_urdf(estimate: Estimate) -> tuple[str | None, tuple[Finding, ...]
                 remedy="fit with --method physical",
             ),
         )
+    springs = tuple(_left_out(estimate.robot))
     if not estimate.robot.description:
-        return write_urdf(estimate.identified), ()
+        return write_urdf(estimate.identified), springs
     patched = patch_urdf(estimate.robot, estimate.pi)
-    return patched.text, patched.findings
+    return patched.text, (*patched.findings, *springs)
+
+
+def _left_out(robot: Robot) -> Iterator[Finding]:
+    """What a URDF has no place for."""
+    for spring in robot.drives.springs:
+        yield Finding(
+            name="spring_left_out",
+            severity="warning",
+            where=f"identified.urdf: joint '{spring.joint}'",
+            found=f"no place for its {spring.kind}",
+            remedy="add its torque where the model is used; parameters.csv has the value",
+        )
 
 
 def write_model(folder: Path, estimate: Estimate) -> tuple[Finding, ...]:

@@ -420,3 +420,15 @@ def test_a_reader_that_goes_away_is_no_error(here, words):
     with process.stderr:
         assert process.stderr.read() == ""
     assert process.wait(timeout=60) == 0
+
+
+def test_a_spring_that_no_urdf_holds_is_said(run, logs, here):
+    text = (registry_folder() / "planar2r" / "robot.toml").read_text(encoding="utf-8")
+    spring = '[[drives.springs]]\njoint = "joint2"\ntype = "linear"\n\n[friction]'
+    (here / "robot.toml").write_text(text.replace("[friction]", spring), encoding="utf-8")
+    summary = one_object(run("identify", here, logs / "a.parquet", "--json"), IDENTIFY)
+    (said,) = [f for f in summary["findings"] if f["name"] == "spring_left_out"]
+    assert said["severity"] == "warning"
+    assert "joint2" in said["where"]
+    with open(Path(summary["out"]) / "parameters.csv", encoding="utf-8", newline="") as table:
+        assert "spring2" in {row["name"] for row in csv.DictReader(table)}
