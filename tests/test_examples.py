@@ -2,6 +2,8 @@
 
 import doctest
 import importlib
+import re
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -42,3 +44,15 @@ def test_examples_hold(module: str) -> None:
 def test_public_functions_have_examples(name: str) -> None:
     assert name in ident.__all__
     assert ">>>" in (getattr(ident, name).__doc__ or "")
+
+
+def test_the_python_of_the_readme_runs(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"\n((?:    .*\n|\n)+)", text.partition("The same in Python:\n")[2])[:1]
+    monkeypatch.chdir(ROOT)
+    exec(textwrap.dedent(code), {})
+    identified, cad = map(float, capsys.readouterr().out.split())
+    # The figures of the command that README starts with.
+    assert f"held-out relative error {identified:.2f} % (CAD {cad:.2f} %)" in text

@@ -44,7 +44,8 @@ def test_published_ranks(name: str, gravity: tuple[float, float, float], rank: i
 
 
 @pytest.mark.parametrize(
-    ("name", "rank"), [("ur5", 40), ("ur10", 40), ("panda", 48), ("iiwa14", 48), ("kuka_lwr4", 48)]
+    ("name", "rank"),
+    [("ur5", 40), ("ur10", 40), ("tx40", 40), ("panda", 48), ("iiwa14", 48), ("kuka_lwr4", 48)],
 )
 def test_armature_that_merges_is_named(name: str, rank: int) -> None:
     robot = load_robot(name)
