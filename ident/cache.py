@@ -20,7 +20,7 @@ import numpy as np
 
 from ident import __version__
 from ident.arrays import digest
-from ident.errors import UsageError
+from ident.errors import IdentError, UsageError
 from ident.files import write_whole
 
 logger = logging.getLogger(__name__)
@@ -70,7 +70,7 @@ def cached(
         return load(path.read_bytes())
     except OSError:
         pass
-    except (ValueError, KeyError) as e:
+    except (ValueError, KeyError, TypeError, IndexError, IdentError) as e:
         logger.info("cache entry %s is unreadable (%s) and is made again", path, e)
     value = make()
     try:

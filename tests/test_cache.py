@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 import ident.cache as cache_module
+from ident.base.minimal import reduce
 from ident.cache import cache_directory, cached, key_of, write_whole
+from ident.model.registry import load_robot
 
 
 def text(content: bytes) -> str:
@@ -112,3 +114,13 @@ def test_a_change_of_the_deriving_code_makes_another_key(monkeypatch: pytest.Mon
     assert before != key_of("regressor", ["another"])
     monkeypatch.setattr(cache_module, "_code_digest", lambda: "changed")
     assert key_of("regressor", ["robot"]) != before
+
+
+@pytest.mark.parametrize("content", [b"null", b"5", b"[1, 2]", b"[[0], [[1.0]]]", b"[[], []]"])
+def test_a_minimal_set_that_is_none_is_made_again(content: bytes) -> None:
+    robot = load_robot("planar2r")
+    wanted = reduce(robot)
+    for entry in cache_directory().glob("base-*.json"):
+        entry.write_bytes(content)
+    again = reduce(robot)
+    assert again.names == wanted.names

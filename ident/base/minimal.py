@@ -1,8 +1,9 @@
 """The minimal set of a robot: structural where its mechanism allows it, sampled where not.
 
-The inertial parameters and armatures of a tree are reduced from its geometry alone; in rational
-numbers where its figures have them, else in floating point. Mimic joints lie outside that method:
-their regressor is taken at random rational states. All other columns of a stack (friction, springs)
+The inertial parameters and armatures of a tree are reduced from its geometry alone, in rational
+numbers, where its figures have them. Other geometry is sampled: what is zero but for rounding
+cannot be told there from the structure alone. Mimic joints lie outside the method too: their
+regressor is taken at random rational states. All other columns of a stack (friction, springs)
 are sampled; they come last and take no column away from those before them.
 """
 
@@ -127,19 +128,23 @@ def _reduce(robot: Robot, *, armature: bool) -> BaseMap:
 def _made(robot: Robot, armature: bool) -> BaseMap:
     geometry = exact_geometry(robot)
     if _mimics(robot):
-        W = sampled.sampled_rows(sampled.rigid_stack(robot, armature=armature))
-        W = W / grouping.sizes(robot, W.shape[1])
+        W = _sampled_rows(robot, armature)
         order = _preference(robot, W.shape[1], grouping.keep(W, robot))
         coupling = _coupling(robot) if armature else None
         kept = np.sort(independent_columns(nearby(geometry), order, coupling))
     elif robot.letters or _is_clean(geometry, robot):
         return reduce_exact(robot, armature=armature).numbers()
     else:
-        W = _floating_rows(robot, armature)
+        W = _sampled_rows(robot, armature)
         kept = grouping.keep(W, robot)
     sizes = grouping.sizes(robot, W.shape[1])
     P = grouping.coefficients(W, robot, kept) * sizes / sizes[kept][:, None]
     return BaseMap(columns=_names(robot, armature), kept=kept, grouping=P)
+
+
+def _sampled_rows(robot: Robot, armature: bool) -> Array:
+    W = sampled.sampled_rows(sampled.rigid_stack(robot, armature=armature))
+    return np.asarray(W / grouping.sizes(robot, W.shape[1]))
 
 
 def _preference(robot: Robot, columns: int, first: Indices) -> list[int]:

@@ -156,8 +156,10 @@ def _power(turn: Turn, k: int) -> Turn:
     if k < 0:
         return _power((turn[0], -turn[1]), -k)
     whole: Turn = (1, 0)
-    for _ in range(k):
-        whole = _times(whole, turn)
+    while k:
+        if k & 1:
+            whole = _times(whole, turn)
+        turn, k = _times(turn, turn), k >> 1
     return whole
 
 

@@ -18,7 +18,7 @@ from ident.errors import Finding, ModelError
 from ident.export.bodies import changed_bodies, inertial_elements, number, numbers
 from ident.export.splice import with_inertias
 from ident.model import rotation
-from ident.model.joints import Joint
+from ident.model.joints import Joint, letters_left
 from ident.model.robot import Part, Robot
 from ident.model.urdf import NO_LIMIT
 
@@ -51,8 +51,10 @@ def write_urdf(robot: Robot) -> str:
     Raises
     ------
     ModelError
-        A body cannot exist.
+        A body cannot exist, or a length is a letter still.
     """
+    if robot.letters:
+        raise letters_left(robot.letters, f"robot '{robot.name}'")
     changed, _ = changed_bodies(robot, robot.pi)
     root = Element("robot", name=robot.name)
     taken = {link.joint.name for link in robot.links}

@@ -174,7 +174,10 @@ def _joint(joint: Joint, parent: int) -> ExactJoint:
 def _nearby(joint: ExactJoint) -> ExactJoint:
     R0, axis = joint.reference, joint.axis
     if is_exact(R0) and is_exact([axis]):
-        return joint
+        if not joint.turns:
+            return joint
+        still, even, odd = _turning(R0, axis)
+        return replace(joint, still=still, even=even, odd=odd)
     x, y, z = axis
     # Stereographic projection from the pole that is farther away.
     side = 1 if z >= 0 else -1
@@ -250,7 +253,8 @@ def _floats(rows: Array) -> Matrix:
 
 
 def _decimal(value: float) -> sp.Expr:
-    return sp.Rational(Fraction(repr(value)))
+    # With 15 digits: a sum of figures carries residue in the sixteenth, as 0.1 + 0.2 does.
+    return sp.Rational(Fraction(f"{value:.15g}"))
 
 
 _NEXT = ((1, 2), (2, 0), (0, 1))

@@ -196,3 +196,77 @@ def test_coupled_drives_show_their_armatures() -> None:
         base, check = reduce_stack(columns), sampled.reduce_stack(columns)
         assert_array_equal(base.kept, check.kept)
         assert_allclose(base.grouping, check.grouping, rtol=0, atol=ROUNDOFF)
+
+
+def turned(robot: Robot, R: Array) -> Robot:
+    """The same mechanism, described in a base frame that is turned."""
+    first = robot.links[0]
+    joint = replace(first.joint, R0=R @ first.joint.R0, p0=R @ first.joint.p0)
+    links = (replace(first, joint=joint), *robot.links[1:])
+    return replace(robot, links=links).with_gravity(R @ robot.gravity)
+
+
+@pytest.mark.parametrize(("name", "rank"), [("ur5", 36), ("panda", 43), ("planar2r", 6)])
+@pytest.mark.parametrize("rpy", [(0.3, 0.4, 0.5), (0.0, 1.2, 0.0), (0.7, -0.2, 2.1)])
+def test_the_base_frame_does_not_matter(name: str, rank: int, rpy: Any) -> None:
+    robot = turned(load_robot(name), rotation.from_rpy(*rpy))
+    assert reduce(robot).rank == rank
+    assert_same_torque(reduce(robot), robot, 1)
+
+
+@pytest.mark.parametrize(
+    "gravity",
+    [
+        rotation.about_x(3.1416) @ [0.0, 0.0, 9.81],
+        (9.81 * np.cos(1.5708), 0.0, -9.81 * np.sin(1.5708)),
+        (1e-30, 0.0, -9.81),
+        (1.2e-15, 0.0, 9.81),
+    ],
+)
+def test_a_tilt_that_only_rounding_explains_shows_nothing(gravity: Any) -> None:
+    assert reduce(load_robot("ur5").with_gravity(gravity)).rank == 36
+
+
+@pytest.mark.parametrize(("gravity", "rank"), [((1.0, 2.0, 3.0), 4), (MOUNTS["floor"], None)])
+def test_coaxial_joints_on_a_skew_axis(gravity: Any, rank: int | None) -> None:
+    axis = np.array([1.0, 2.0, 3.0]) / np.sqrt(14.0)
+    inertials = {"base": random_body(np.random.default_rng(0))}
+    edges = []
+    for i in range(4):
+        inertials[f"l{i}"] = random_body(np.random.default_rng(i))
+        joint = Joint(name=f"j{i}", kind="revolute", R0=np.eye(3), p0=np.zeros(3), axis=axis)
+        parent = "base" if i == 0 else f"l{i - 1}"
+        edges.append(Edge(parent=parent, child=f"l{i}", joint=joint, fixed=False))
+    robot = assemble("coaxial", inertials, edges, where="coaxial")
+    robot = robot.with_gravity(gravity)
+    assert reduce(robot).rank == (rank or sampled.reduce(robot).rank)
+
+
+@pytest.mark.parametrize("gain", [1.0 / 3.0, 0.3333333333333333, 2.0**0.5, -7.0])
+@pytest.mark.parametrize("own", [0.0, np.pi / 4])
+def test_mimic_gains_and_turned_frames_of_any_digits(gain: float, own: float) -> None:
+    body = random_body(np.random.default_rng(0))
+    first = Joint(
+        name="a", kind="revolute", R0=rotation.about_z(own), p0=[0, 0, 0.1], axis=[0, 0, 1]
+    )
+    second = Joint(
+        name="b",
+        kind="revolute",
+        R0=rotation.about_x(np.pi / 2),
+        p0=[0.3, 0, 0],
+        axis=[0, 0, 1],
+        mimics="a",
+        multiplier=gain,
+    )
+    robot = assemble(
+        "m",
+        {"base": body, "l": body, "k": body},
+        [
+            Edge(parent="base", child="l", joint=first, fixed=False),
+            Edge(parent="l", child="k", joint=second, fixed=False),
+        ],
+        where="m",
+    )
+    base = reduce(robot)
+    assert base.rank == sampled.reduce(robot).rank
+    assert_same_torque(base, robot, 2)

@@ -9,7 +9,7 @@ from ident.arrays import Array
 from ident.errors import ModelError
 from ident.export.urdf import patch_urdf, write_urdf
 from ident.model import inertia
-from ident.model.registry import load_robot, robot_names
+from ident.model.registry import load_robot, load_symbolic, robot_names
 from ident.model.robot import Robot
 from ident.model.urdf import parse_urdf, read_urdf
 from ident.regressor.rigid import derive
@@ -308,3 +308,8 @@ def test_vendor_files_are_patched_and_keep_all_else(shared: Path, file: str) -> 
     tau = derive(robot.with_pi(pi)).inverse_dynamics(*states)
     peer = Pinocchio(patched.text, robot).torque(*states)
     assert_allclose(peer, tau, rtol=0, atol=TORQUE)
+
+
+def test_a_robot_whose_lengths_are_letters_is_refused() -> None:
+    with pytest.raises(ModelError, match="no value for length a2"):
+        write_urdf(load_symbolic("planar2r"))
