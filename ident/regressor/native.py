@@ -25,12 +25,22 @@ from ident import __version__
 from ident.arrays import Array, digest
 from ident.cache import cache_directory, cached
 from ident.regressor.kernel import BLOCK, STRIDE, kernel_source
+from ident.regressor.numpy_ import Runner
 from ident.regressor.program import Program
 
 TIMEOUT_S = 60.0  # UR5 takes 0.5 s, a tree of nine joints 2 s
 _LANES = 8  # the most that a register holds
 # -O3 takes half as long again as -O1 and gains nothing: there is neither loop nor branch.
-_FLAGS = ("-std=gnu99", "-O1", "-ffp-contract=off", "-fPIC", "-shared")
+# What $CC itself asks for must not change a sum: the later flag holds.
+_EXACT = (
+    "-ffp-contract=off",
+    "-fno-fast-math",
+    "-fno-unsafe-math-optimizations",
+    "-fno-associative-math",
+    "-fno-reciprocal-math",
+)
+_FLAGS = ("-std=gnu99", "-O1", *_EXACT, "-fPIC", "-shared")
+PROBE_S = 5.0  # to say what it is
 _SHARE = 16 * BLOCK  # samples that are worth a thread
 
 Pointers = np.ndarray[tuple[int], np.dtype[np.intp]]  # addresses, by rows
@@ -38,6 +48,10 @@ Pointers = np.ndarray[tuple[int], np.dtype[np.intp]]  # addresses, by rows
 
 class CompilerError(Exception):
     """No library came of a program: why, in one line."""
+
+
+class _Endless(CompilerError):
+    """A compiler that does not end in time."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,10 +88,12 @@ def _probed(given: str) -> Compiler | CompilerError:
         command = (*shlex.split(given), "-march=native")
         probe = ("-dM", "-E", "-x", "c", os.devnull)
         try:
-            macros = _run((*command, *probe))
+            macros = _run((*command, *probe), PROBE_S)
+        except _Endless:
+            raise
         except CompilerError:  # some know no machine but the one that they were built for
             command = command[:-1]
-            macros = _run((*command, *probe))
+            macros = _run((*command, *probe), PROBE_S)
     except (CompilerError, ValueError) as e:
         return CompilerError(f"'{given}': {e}")
     lines = (line.split(maxsplit=2) for line in macros.splitlines())
@@ -100,12 +116,29 @@ def build(program: Program, compiler: Compiler) -> Kernel:
     Raises
     ------
     CompilerError
-        The compiler fails or does not end, or what it made cannot be loaded.
+        The compiler fails or does not end, or what it made cannot be loaded or computes something
+        else than NumPy.
     """
     source = kernel_source(program)
     key = _key(source, compiler)
     content = cached(key, lambda: _compiled(source, compiler), _sealed, _unsealed)
-    return Kernel(program, _loaded(content), f"c ({compiler.name})")
+    try:
+        kernel = Kernel(program, _loaded(content), f"c ({compiler.name})")
+    except AttributeError as e:
+        raise CompilerError(f"the library lacks what it was made for: {e}") from e
+    _compare(kernel, program)
+    return kernel
+
+
+def _compare(kernel: Kernel, program: Program) -> None:
+    """CompilerError unless some states give the same as NumPy, to the last bit."""
+    rng = np.random.default_rng(0)
+    inputs = rng.uniform(-9.0, 9.0, size=(len(program.inputs), 2 * _LANES + 1))
+    ours, theirs = np.zeros((2, *program.outputs.shape, inputs.shape[1]))
+    kernel(inputs, ours)
+    Runner(program)(inputs, theirs)
+    if not np.array_equal(ours, theirs):
+        raise CompilerError("the library rounds otherwise than NumPy, or computes something else")
 
 
 def _key(source: str, compiler: Compiler) -> str:
@@ -124,7 +157,7 @@ def _compiled(source: str, compiler: Compiler) -> bytes:
         raise CompilerError(f"'{compiler.command[0]}' left no library: {e}") from e
 
 
-def _run(command: tuple[str, ...]) -> str:
+def _run(command: tuple[str, ...], limit_s: float | None = None) -> str:
     """Standard output of a command; CompilerError where it fails or does not end in time."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         try:
@@ -135,9 +168,9 @@ def _run(command: tuple[str, ...]) -> str:
         except OSError as e:
             raise CompilerError(e.strerror or str(e)) from e
         try:
-            status = process.wait(TIMEOUT_S)
+            status = process.wait(limit_s or TIMEOUT_S)
         except subprocess.TimeoutExpired as e:
-            raise CompilerError(f"no answer in {TIMEOUT_S:g} s") from e
+            raise _Endless(f"no answer in {limit_s or TIMEOUT_S:g} s") from e
         finally:
             if process.poll() is None:
                 _end(process)

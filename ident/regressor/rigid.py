@@ -54,6 +54,8 @@ class Regressor:
             out = _rows(shape)
         elif out.shape != shape or out.dtype != np.float64:
             raise ModelError("out", f"{out.dtype} {out.shape}", expected=f"float64 {shape}")
+        elif not out.flags.writeable:
+            raise ModelError("out", "a read-only array", expected="one that may be written")
         self._engine(inputs, out)
         return out
 

@@ -190,6 +190,7 @@ def test_a_compiler_that_hangs_is_ended_with_all_its_children(
     child = f"sleep 60 & echo $! > {tmp_path}/child; wait"
     text = child if when == "at once" else f'case "$*" in *-dM*) ;; *) {child};; esac'
     monkeypatch.setenv("CC", command(tmp_path, text))
+    monkeypatch.setattr(native, "PROBE_S", 0.5)
     monkeypatch.setattr(native, "TIMEOUT_S", 0.5)
     started = time.perf_counter()
     assert run()[0] == "numpy"
@@ -324,3 +325,40 @@ def test_a_buffer_is_filled_again() -> None:
     assert_array_equal(buffer, wanted)
     with pytest.raises(ModelError, match="out: float32"):
         regressor.by_joint(*second, out=buffer.astype(np.float32))
+
+
+@needs_compiler
+@pytest.mark.parametrize(
+    "flags", ["-ffast-math", "-funsafe-math-optimizations", "-fvisibility=hidden"]
+)
+def test_flags_of_the_user_change_no_number(flags: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CC", f"{os.environ.get('CC') or 'cc'} {flags}")
+    program = derive_program(load_robot("planar2r"))
+    inputs = np.random.default_rng(0).uniform(-3, 3, size=(6, 40))
+    ours, theirs = np.zeros((2, *program.outputs.shape, 40))
+    Runner(program)(inputs, theirs)
+    try:
+        native.build(program, native.find_compiler())(inputs, ours)
+    except native.CompilerError as e:
+        assert "lacks" in str(e) or "rounds otherwise" in str(e)
+    else:
+        assert_array_equal(ours, theirs)
+
+
+@needs_compiler
+def test_a_library_that_computes_something_else_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    program = derive_program(load_robot("planar2r"))
+    other = derive_program(load_robot("planar2r").with_gravity([0.0, -1.62, 0.0]))
+    source = native.kernel_source(other)
+    monkeypatch.setattr(native, "kernel_source", lambda _: source)
+    with pytest.raises(native.CompilerError, match="something else"):
+        native.build(program, native.find_compiler())
+
+
+def test_a_read_only_output_is_refused_whatever_runs() -> None:
+    out = np.zeros((2, 20, 9))
+    out.setflags(write=False)
+    with pytest.raises(ModelError, match="read-only"):
+        derive(load_robot("planar2r")).by_joint(*np.zeros((3, 9, 2)), out=out)
