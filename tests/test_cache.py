@@ -116,7 +116,17 @@ def test_a_change_of_the_deriving_code_makes_another_key(monkeypatch: pytest.Mon
     assert key_of("regressor", ["robot"]) != before
 
 
-@pytest.mark.parametrize("content", [b"null", b"5", b"[1, 2]", b"[[0], [[1.0]]]", b"[[], []]"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"null",
+        b"5",
+        b"[1, 2]",
+        b"[[0], [[1.0]]]",
+        b"[[], []]",
+        b"[[0], [[%s]]]" % b",".join([b"0.0"] * 20),
+    ],
+)
 def test_a_minimal_set_that_is_none_is_made_again(content: bytes) -> None:
     robot = load_robot("planar2r")
     wanted = reduce(robot)

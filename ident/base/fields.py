@@ -1,4 +1,4 @@
-"""Numbers that the minimal set is computed with: exact where the geometry is, else floating."""
+"""Exact numbers, in which the minimal set of a rational geometry is computed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import sympy as sp
 
-# Entries are floats, or elements of a field of rational numbers or rational functions.
+# Entries are elements of a field: rational numbers, or rational functions of letters.
 Rows = np.ndarray[Any, Any]
 
 
@@ -30,18 +30,6 @@ class Field:
     array: Callable[[Any], Rows]
     span: Callable[[Rows], Rows]
     expression: Callable[[Any], sp.Expr]
-
-
-def floating(zero: float) -> Field:
-    """Floating-point numbers; what is ``zero`` times the largest or less is zero."""
-
-    def dominant(rows: Rows) -> Rows:
-        if not rows.size:
-            return rows[:0]
-        _, s, right = np.linalg.svd(rows, full_matrices=False)
-        return np.asarray(right[s > zero * s[0]])
-
-    return Field(lambda values: np.array(values, dtype=np.float64), dominant, sp.Float)
 
 
 def rational(letters: Sequence[sp.Symbol] = ()) -> Field:

@@ -3,26 +3,26 @@
 The inertial parameters and armatures of a tree are reduced from its geometry alone, in rational
 numbers, where its figures have them. Other geometry is sampled: what is zero but for rounding
 cannot be told there from the structure alone. Mimic joints lie outside the method too: their
-regressor is taken at random rational states. All other columns of a stack (friction, springs)
+regressor is sampled, and its rank is decided at random rational states where the geometry allows
+it. All other columns of a stack (friction, springs)
 are sampled; they come last and take no column away from those before them.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 import numpy as np
 
 from ident.arrays import Array, Indices
 from ident.base import grouping, sampled
 from ident.base.basemap import BaseMap, ExactBaseMap
-from ident.base.fields import echelon, floating, rational
+from ident.base.fields import Field, Rows, echelon, rational
 from ident.base.rational_states import independent_columns
 from ident.base.structural import observable_rows
 from ident.cache import cached, key_of
 from ident.errors import ModelError
-from ident.model.geometry import Geometry, Matrix, decimals, exact_geometry, nearby
+from ident.model.geometry import Geometry, Matrix, decimals, exact_geometry
 from ident.model.robot import Robot
 from ident.regressor.columns import Stack
 
@@ -101,7 +101,7 @@ def reduce_exact(robot: Robot, *, armature: bool = False) -> ExactBaseMap:
         )
     field = rational(geometry.letters)
     rows = observable_rows(geometry, field, _coupling(robot) if armature else None)
-    preferred = grouping.keep(_floating_rows(_with_some_lengths(robot), armature), robot)
+    preferred = grouping.keep(_in_floats(rows, field, robot), robot)
     rows, pivots = echelon(rows, _preference(robot, rows.shape[1], preferred))
     ascending = np.argsort(pivots)
     return ExactBaseMap(
@@ -127,19 +127,29 @@ def _reduce(robot: Robot, *, armature: bool) -> BaseMap:
 
 def _made(robot: Robot, armature: bool) -> BaseMap:
     geometry = exact_geometry(robot)
-    if _mimics(robot):
-        W = _sampled_rows(robot, armature)
-        order = _preference(robot, W.shape[1], grouping.keep(W, robot))
-        coupling = _coupling(robot) if armature else None
-        kept = np.sort(independent_columns(nearby(geometry), order, coupling))
-    elif robot.letters or _is_clean(geometry, robot):
+    clean = _is_clean(geometry, robot)
+    if robot.letters or (clean and not _mimics(robot)):
         return reduce_exact(robot, armature=armature).numbers()
-    else:
-        W = _sampled_rows(robot, armature)
-        kept = grouping.keep(W, robot)
+    W = _sampled_rows(robot, armature)
+    kept = grouping.keep(W, robot)
+    if clean and all(joint.turns_exactly for joint in geometry.joints):
+        order = _preference(robot, W.shape[1], kept)
+        coupling = _coupling(robot) if armature else None
+        kept = np.sort(independent_columns(geometry, order, coupling))
     sizes = grouping.sizes(robot, W.shape[1])
     P = grouping.coefficients(W, robot, kept) * sizes / sizes[kept][:, None]
     return BaseMap(columns=_names(robot, armature), kept=kept, grouping=P)
+
+
+def _in_floats(rows: Rows, field: Field, robot: Robot) -> Array:
+    """Exact rows as orthonormal ones, in units of the robot's own length."""
+    filled = _with_some_lengths(robot)
+    values = dict(zip(robot.letters, _some_lengths(robot), strict=True))
+    W = np.zeros(rows.shape)
+    for i, j in np.argwhere(rows != 0).tolist():
+        W[i, j] = float(field.expression(rows[i, j]).subs(values))
+    W /= grouping.sizes(filled, W.shape[1])
+    return np.asarray(np.linalg.qr(W.T)[0].T)
 
 
 def _sampled_rows(robot: Robot, armature: bool) -> Array:
@@ -153,28 +163,14 @@ def _preference(robot: Robot, columns: int, first: Indices) -> list[int]:
     return [*first.tolist(), *(i for i in order if i not in first)]
 
 
-def _floating_rows(robot: Robot, armature: bool) -> Array:
-    """Orthonormal rows in units of the robot's own length and gravity."""
-    length, _ = grouping.scales(robot)
-    unit = np.where(robot.turns, 1.0, length)
-    weight = float(np.linalg.norm(robot.gravity)) or 1.0
-    geometry = exact_geometry(robot)
-    scaled = Geometry(
-        joints=tuple(replace(j, p0=[p / length for p in j.p0]) for j in geometry.joints),
-        gravity=[g / weight for g in geometry.gravity],
-        letters=(),
-    )
-    coupling = (robot.drives.coupling * unit).tolist() if armature else None
-    rows = observable_rows(scaled, floating(grouping.zero_of(robot)), coupling)
-    return np.asarray(np.linalg.qr(rows.T)[0].T)
-
-
 def _with_some_lengths(robot: Robot) -> Robot:
     """The robot with generic numbers for its letters."""
+    return robot.with_lengths(**dict(zip(robot.letters, _some_lengths(robot), strict=True)))
+
+
+def _some_lengths(robot: Robot) -> list[float]:
     golden = 0.5 * (1.0 + 5.0**0.5)
-    return robot.with_lengths(
-        **{letter: 0.3 + 0.3 * (k * golden % 1.0) for k, letter in enumerate(robot.letters)}
-    )
+    return [0.3 + 0.3 * (k * golden % 1.0) for k in range(len(robot.letters))]
 
 
 def _is_clean(geometry: Geometry, robot: Robot) -> bool:
@@ -204,4 +200,7 @@ def _dump(base: BaseMap) -> bytes:
 
 def _load(content: bytes, columns: tuple[str, ...]) -> BaseMap:
     kept, P = json.loads(content)
-    return BaseMap(columns=columns, kept=kept, grouping=P)
+    base = BaseMap(columns=columns, kept=kept, grouping=P)
+    if not np.array_equal(base.grouping[:, base.kept], np.eye(base.rank)):
+        raise ValueError("no minimal set")
+    return base

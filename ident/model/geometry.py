@@ -8,7 +8,7 @@ matrix of rational numbers (a twist of 30°) stays in floating point, and so doe
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
@@ -73,6 +73,11 @@ class ExactJoint:
             return start
         return _taking(self.axis, self.slide)
 
+    @property
+    def turns_exactly(self) -> bool:
+        """Whether the joint's rotation is rational wherever its cosine and sine are."""
+        return is_exact([*self.still, *self.even, *self.odd, self.axis])
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Geometry:
@@ -96,14 +101,6 @@ def exact_geometry(robot: Robot) -> Geometry:
         gravity=decimals(robot.gravity),
         letters=tuple(sp.Symbol(name) for name in robot.letters),
     )
-
-
-def nearby(geometry: Geometry) -> Geometry:
-    """A rational geometry, off by 1e-13 at most, for one with rotations in floating point.
-
-    What holds of almost every geometry, such as a generic rank, holds of both or of neither.
-    """
-    return replace(geometry, joints=tuple(_nearby(joint) for joint in geometry.joints))
 
 
 def decimals(values: Array) -> Vector:
@@ -171,59 +168,6 @@ def _joint(joint: Joint, parent: int) -> ExactJoint:
     )
 
 
-def _nearby(joint: ExactJoint) -> ExactJoint:
-    R0, axis = joint.reference, joint.axis
-    if is_exact(R0) and is_exact([axis]):
-        if not joint.turns:
-            return joint
-        still, even, odd = _turning(R0, axis)
-        return replace(joint, still=still, even=even, odd=odd)
-    x, y, z = axis
-    # Stereographic projection from the pole that is farther away.
-    side = 1 if z >= 0 else -1
-    X, Y = _short(x / (1 + side * z)), _short(y / (1 + side * z))
-    size = 1 + X * X + Y * Y
-    axis = [2 * X / size, 2 * Y / size, side * (2 - size) / size]
-    still, even, odd = _nearby_rotation(R0), *_ZEROS
-    slide = [sum(r * a for r, a in zip(row, axis, strict=True)) for row in still]
-    if joint.turns:
-        still, even, odd = _turning(still, axis)
-    return replace(joint, axis=axis, slide=slide, still=still, even=even, odd=odd)
-
-
-def _nearby_rotation(R: Matrix) -> Matrix:
-    """From the rotation's quaternion in short fractions, which need not have unit length."""
-    floats = np.array(R, dtype=np.float64)
-    # Its row of largest trace part is far from zero (Shepperd 1978).
-    K = np.array(
-        [
-            [1 + np.trace(floats), *(floats[k, j] - floats[j, k] for j, k in _NEXT)],
-            *(
-                [floats[k, j] - floats[j, k]]
-                + [
-                    floats[i, m] + floats[m, i]
-                    if m != i
-                    else 1 + 2 * floats[i, i] - np.trace(floats)
-                    for m in range(3)
-                ]
-                for i, (j, k) in enumerate(_NEXT)
-            ),
-        ]
-    )
-    row = K[np.argmax(np.diag(K))]
-    w, x, y, z = (_short(float(v)) for v in row / np.abs(row).max())
-    n = w * w + x * x + y * y + z * z
-    return [
-        [1 - 2 * (y * y + z * z) / n, 2 * (x * y - w * z) / n, 2 * (x * z + w * y) / n],
-        [2 * (x * y + w * z) / n, 1 - 2 * (x * x + z * z) / n, 2 * (y * z - w * x) / n],
-        [2 * (x * z - w * y) / n, 2 * (y * z + w * x) / n, 1 - 2 * (x * x + y * y) / n],
-    ]
-
-
-def _short(value: float) -> sp.Expr:
-    return sp.Rational(Fraction(float(value)).limit_denominator(10**7))
-
-
 def _turning(R0: Matrix, axis: Vector) -> tuple[Matrix, Matrix, Matrix]:
     """Parts of ``R0 · rot(axis, q)``, with ``rot = a aᵀ + cos q (1 − a aᵀ) + sin q S(a)``."""
     x, y, z = axis
@@ -257,5 +201,4 @@ def _decimal(value: float) -> sp.Expr:
     return sp.Rational(Fraction(f"{value:.15g}"))
 
 
-_NEXT = ((1, 2), (2, 0), (0, 1))
 _ZEROS: tuple[Matrix, Matrix] = ([[sp.S.Zero] * 3] * 3, [[sp.S.Zero] * 3] * 3)

@@ -11,7 +11,6 @@ from ident.regressor.statements import Operand, Statement, statements
 
 # How the motion is written; other arguments keep their names.
 _ACCENTS = {"q": "q", "dq": r"\dot q", "ddq": r"\ddot q"}
-_DIGITS = 6  # of a constant that is no short decimal
 _PAGE = 30  # lines of an alignment
 
 

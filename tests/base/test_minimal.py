@@ -270,3 +270,31 @@ def test_mimic_gains_and_turned_frames_of_any_digits(gain: float, own: float) ->
     base = reduce(robot)
     assert base.rank == sampled.reduce(robot).rank
     assert_same_torque(base, robot, 2)
+
+
+@pytest.mark.parametrize("tilt", [np.pi / 6, np.pi / 4])
+def test_a_mimic_joint_in_a_tilted_frame_shows_no_more(tilt: float) -> None:
+    straight = special_mimic()
+    assert reduce(turned(straight, rotation.about_x(tilt))).rank == reduce(straight).rank
+
+
+def special_mimic() -> Robot:
+    """A first axis along gravity, and an arm behind it of which one joint follows another."""
+    bodies = {name: random_body(np.random.default_rng(0)) for name in ("base", "a", "b", "c")}
+    quarter = rotation.about_x(np.pi / 2)
+    facts: list[dict[str, Any]] = [
+        {"R0": np.eye(3), "p0": [0.0, 0.0, 0.3]},
+        {"R0": quarter, "p0": [0.1, 0.0, 0.2]},
+        {"R0": np.eye(3), "p0": [0.4, 0.0, 0.0], "mimics": "j1", "multiplier": -1.0},
+    ]
+    names = list(bodies)
+    edges = [
+        Edge(
+            parent=names[i],
+            child=names[i + 1],
+            joint=Joint(name=f"j{i}", kind="revolute", axis=[0.0, 0.0, 1.0], **given),
+            fixed=False,
+        )
+        for i, given in enumerate(facts)
+    ]
+    return assemble("mimic", bodies, edges, where="mimic")
