@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import logging
 import os
+import stat
 import sys
 import tempfile
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -36,12 +38,24 @@ def cache_directory() -> Path:
     try:
         home = Path.home()
     except RuntimeError:  # an account without a home, as containers have
-        return Path(tempfile.gettempdir()) / "ident-cache"
+        return _nobody_else_s(Path(tempfile.gettempdir()) / f"ident-cache-{os.getuid()}")
     if sys.platform == "darwin":
         return home / "Library" / "Caches" / "ident"
     if sys.platform == "win32":
         return Path(os.environ.get("LOCALAPPDATA", home / "AppData" / "Local")) / "ident"
     return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "ident"
+
+
+@cache
+def _nobody_else_s(folder: Path) -> Path:
+    """A folder that only this account can write, since compiled code is loaded from it."""
+    with suppress(OSError):
+        folder.mkdir(mode=0o700, exist_ok=True)
+        facts = folder.lstat()
+        private = facts.st_uid == os.getuid() and not facts.st_mode & 0o077
+        if private and stat.S_ISDIR(facts.st_mode):
+            return folder
+    return Path(tempfile.mkdtemp(prefix="ident-cache-"))
 
 
 def key_of(what: str, parts: Iterable[str | bytes | np.ndarray[Any, Any]]) -> str:

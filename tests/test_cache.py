@@ -134,3 +134,19 @@ def test_a_minimal_set_that_is_none_is_made_again(content: bytes) -> None:
         entry.write_bytes(content)
     again = reduce(robot)
     assert again.names == wanted.names
+
+
+def test_an_account_without_a_home_loads_what_is_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def homeless() -> Path:
+        raise RuntimeError
+
+    monkeypatch.delenv("IDENT_CACHE")
+    monkeypatch.setattr(Path, "home", homeless)
+    monkeypatch.setattr(cache_module.tempfile, "tempdir", str(tmp_path))
+    planted = tmp_path / f"ident-cache-{os.getuid()}"
+    planted.mkdir()
+    planted.chmod(0o777)
+    assert cache_directory() != planted
+    assert cache_directory().stat().st_mode & 0o077 == 0

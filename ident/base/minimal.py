@@ -145,10 +145,10 @@ def _in_floats(rows: Rows, field: Field, robot: Robot) -> Array:
     """Exact rows as orthonormal ones, in units of the robot's own length."""
     filled = _with_some_lengths(robot)
     values = dict(zip(robot.letters, _some_lengths(robot), strict=True))
-    W = np.zeros(rows.shape)
+    W: Array = np.zeros((len(rows), rows.shape[1]))
     for i, j in np.argwhere(rows != 0).tolist():
         W[i, j] = float(field.expression(rows[i, j]).subs(values))
-    W /= grouping.sizes(filled, W.shape[1])
+    W = W / grouping.sizes(filled, rows.shape[1])
     return np.asarray(np.linalg.qr(W.T)[0].T)
 
 

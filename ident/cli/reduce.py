@@ -14,8 +14,13 @@ if TYPE_CHECKING:
     from ident.base.expressions import Naming
     from ident.model.robot import Robot
 
+_PAGE = 15  # base parameters to an alignment, which no page break can part
+
 Drives = Annotated[
-    bool, typer.Option("--drives", help="With armature, springs and friction of the drives.")
+    bool,
+    typer.Option(
+        "--drives", help="With armature and, where lengths are numbers, springs and friction."
+    ),
 ]
 Latex = Annotated[bool, typer.Option("--latex", help="An align* environment of amsmath.")]
 Names = Annotated[
@@ -60,8 +65,10 @@ def reduce(
         )
         return
     if latex:
-        lines = " \\\\\n".join(base.latex(naming))
-        typer.echo(f"\\begin{{align*}}\n{lines}\n\\end{{align*}}")
+        lines = base.latex(naming)
+        for first in range(0, len(lines), _PAGE):
+            page = " \\\\\n".join(lines[first : first + _PAGE])
+            typer.echo(f"\\begin{{align*}}\n{page}\n\\end{{align*}}")
         return
     from ident.report.robots import print_base
 

@@ -44,13 +44,17 @@ def load_symbolic(
 
     if symbolic and lengths:
         raise UsageError("--lengths", "given together with --symbolic", expected="one of them")
+    if lengths is not None and not is_table(name):
+        found = f"given for '{name}', which no Denavit-Hartenberg table describes"
+        raise UsageError("--lengths", found, expected="a table with letters")
     robot = load_letters(name) if symbolic else load(name, _named_numbers("--lengths", lengths))
     return _in_gravity(robot, gravity, mount)
 
 
 def _named_numbers(option: str, text: str | None) -> dict[str, float]:
-    pairs = [pair.split("=") for pair in text.split(",")] if text else []
-    if any(len(pair) != 2 for pair in pairs):
+    pairs = [] if text is None else [pair.split("=") for pair in text.split(",")]
+    names = [pair[0].strip() for pair in pairs]
+    if any(len(pair) != 2 for pair in pairs) or "" in names or len(set(names)) < len(names):
         raise UsageError(option, f"'{text}'", expected="names with numbers, as in L1=0.5,L2=0.4")
     return {name.strip(): common.numbers(option, value, 1)[0] for name, value in pairs}
 

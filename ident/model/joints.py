@@ -15,8 +15,9 @@ from ident.errors import ModelError
 from ident.model import rotation
 
 JointKind = Literal["revolute", "continuous", "prismatic"]
+_KHALIL = ("M", "MX", "MY", "MZ", "XX", "XY", "XZ", "YY", "YZ", "ZZ", "IA")
 # Names that derivations give to motion, to intermediate values and to parameters.
-_TAKEN = re.compile(rf"({'|'.join((*INERTIAL, 'q', 'dq', 'ddq', 't', 'armature'))})\d+")
+_TAKEN = re.compile(rf"({'|'.join((*INERTIAL, *_KHALIL, 'q', 'dq', 'ddq', 't', 'armature'))})\d+")
 KINDS: tuple[JointKind, ...] = get_args(JointKind)
 
 

@@ -83,7 +83,9 @@ def _robot(module: ModuleType, spec: Any, where: str, folder: Path) -> Robot:
     notes = tuple(_notes(model, where))
     robot = assemble(spec.modelname or "robot", inertials, edges, where=where, notes=notes)
     drives = drives_of(module, model, robot.joints, followers(module, model, where))
-    robot = replace(robot, gravity=np.array(model.opt.gravity), drives=drives)
+    off = model.opt.disableflags & int(module.mjtDisableBit.mjDSBL_GRAVITY)
+    gravity = np.zeros(3) if off else np.array(model.opt.gravity)
+    robot = replace(robot, gravity=gravity, drives=drives)
     return _at_keyframe(model, robot)
 
 

@@ -42,7 +42,10 @@ def followers(module: ModuleType, model: Any, where: str) -> dict[int, Follower]
         A constraint that is not linear or not between joints, or joints that follow in a circle.
     """
     direct: dict[int, Follower] = {}
-    for i in np.flatnonzero(model.eq_active0):
+    bits = module.mjtDisableBit
+    switched_off = int(bits.mjDSBL_EQUALITY) | int(bits.mjDSBL_CONSTRAINT)
+    active = 0 if model.opt.disableflags & switched_off else model.eq_active0
+    for i in np.flatnonzero(active):
         name = f"{where}: equality '{model.eq(i).name or i + 1}'"
         if int(model.eq_type[i]) != module.mjtEq.mjEQ_JOINT:
             remedy = "deactivate it (active='false') where the arm alone is wanted"

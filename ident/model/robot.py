@@ -15,6 +15,7 @@ from ident.errors import Finding, ModelError
 from ident.model import inertia
 from ident.model.drives import Drives
 from ident.model.joints import Joint
+from ident.model.springs import GasSpring
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -133,6 +134,11 @@ class Robot:
             filled = given if np.size(given) else default
             array = frozen(filled, (n,), where=f"{where} {name}", finite=False)
             object.__setattr__(self, name, array)
+        sliding = {joint for joint, turns in zip(self.joints, self.turns, strict=True) if not turns}
+        for spring in self.drives.springs:
+            if isinstance(spring, GasSpring) and spring.joint in sliding:
+                found = f"at '{spring.joint}', which slides"
+                raise ModelError(f"{where} gas spring", found, expected="a joint that turns")
         names = self.log_names or self.joints
         if len(names) != n:
             raise ModelError(f"{where} log_names", f"{len(names)} names", expected=str(n))

@@ -28,6 +28,7 @@ from ident.model.tree import Edge, assemble
 BASE = "base_link"
 # Four digits of a direction cosine, as in 0.7071, are off by less than this.
 _UNIT = 1e-3
+_SQUARE = 1e-5  # m/rad per metre: five digits of w and v; a lead screw of 0.1 mm has more
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -96,7 +97,7 @@ class ScrewRow:
             return self._unit(v, "screw"), np.zeros(3)
         unit, length = self._unit(w, "screw"), np.linalg.norm(w)
         pitch = float(unit @ v / length)
-        if abs(pitch) > _UNIT * max(1.0, float(np.linalg.norm(v))):
+        if abs(pitch) > _SQUARE * max(1.0, float(np.linalg.norm(v))):
             expected = "v at right angles to w: a joint that turns does not slide as well"
             raise ModelError(f"{self.where} screw", f"pitch {pitch:g} m/rad", expected=expected)
         return unit, np.cross(unit, v / length)

@@ -13,7 +13,14 @@ from typing import Literal
 import numpy as np
 
 from ident import __version__
-from ident.regressor.named import Function, function_names, identifier, local_names, places
+from ident.regressor.named import (
+    Function,
+    function_names,
+    identifier,
+    local_names,
+    places,
+    printable,
+)
 from ident.regressor.statements import Operand, expression, statements
 
 Scalar = Literal["double", "float"]
@@ -179,5 +186,5 @@ def _lines(
 
 
 def _commented(lines: Sequence[str] | Iterator[str]) -> str:
-    """Lines of a comment, which nothing in them can end."""
-    return "\n".join(f" * {line}".replace("*/", "* /").rstrip() for line in lines)
+    """Lines of a comment, in plain characters that neither end nor nest it."""
+    return "\n".join(f" * {printable(line)}".rstrip() for line in lines)

@@ -82,6 +82,15 @@ def identifier(name: str) -> str:
     return f"{plain}_" if taken else plain
 
 
+def printable(text: str) -> str:
+    """Text for a comment of C or Python: ASCII in one line, without what either reads otherwise."""
+    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
+    plain = "".join(c if c.isprintable() else " " for c in plain).replace("\\", "/")
+    for pair in ("*/", "/*", "??"):
+        plain = plain.replace(pair, " ".join(pair))
+    return plain
+
+
 def local_names(function: Function) -> tuple[list[str], str, str]:
     """Names of the arguments, of the output, and the letter that numbers intermediate values.
 

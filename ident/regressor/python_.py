@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ident import __version__
-from ident.regressor.named import Function, function_names, local_names, places
+from ident.regressor.named import Function, function_names, local_names, places, printable
 from ident.regressor.statements import Operand, expression, statements
 
 _HEAD = '''"""{robot}, written by ident {version}.
@@ -74,4 +74,4 @@ def _lines(function: Function, arguments: list[str], output: str, letter: str) -
 
 def _plain(text: str) -> str:
     """Text that ends no docstring."""
-    return text.replace("\\", "/").replace('"""', "'''").rstrip('"')
+    return printable(text).replace('"""', "'''").rstrip('"')

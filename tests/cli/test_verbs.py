@@ -296,7 +296,10 @@ def test_reduce_in_latex(run):
     ("options", "said"),
     [
         (("ur5", "--symbolic"), "not described by a Denavit-Hartenberg table"),
+        (("ur5", "--lengths", "L1=0.5"), "no Denavit-Hartenberg table"),
         (("planar2r", "--lengths", "L1"), "names with numbers"),
+        (("planar2r", "--lengths", ""), "names with numbers"),
+        (("planar2r", "--lengths", "L1=0.5,L1=0.6"), "names with numbers"),
         (("planar2r", "--lengths", "L1=x"), "'x'"),
         (("planar2r", "--lengths", "L1=0.5"), "no length 'L1'"),
         (("planar2r", "--symbolic", "--lengths", "L1=0.5"), "one of them"),

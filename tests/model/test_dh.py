@@ -156,3 +156,9 @@ def test_every_length_can_become_a_letter() -> None:
     assert_allclose(symbolic.gravity, [0.0, -9.81, 0.0])
     with pytest.raises(UsageError, match="not described by a Denavit"):
         load_symbolic("ur5")
+
+
+@pytest.mark.parametrize("name", ["M2", "ZZ1", "IA1", "m2", "q1", "armature1"])
+def test_a_letter_is_not_called_like_a_parameter(name: str) -> None:
+    with pytest.raises(ModelError, match=name):
+        robot_of_table("r", "modified", [row(1, a=name)])

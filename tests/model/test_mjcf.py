@@ -309,3 +309,17 @@ def test_a_missing_mujoco_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setitem(sys.modules, "mujoco", None)
     with pytest.raises(UsageError, match=r"the extra mujoco.*pip install 'ident-robot\[mujoco\]'"):
         parse_mjcf(ARM)
+
+
+PAIR = """<mujoco>{}<worldbody><body><joint name="a" axis="1 0 0"/>
+<geom name="g" size=".1" pos="0 .2 0" mass="1"/><body><joint name="b" axis="1 0 0"/>
+<geom size=".1" pos="0 .4 0" mass="1"/></body></body></worldbody>{}</mujoco>"""
+TIE = '<equality><joint joint1="b" joint2="a"/></equality>'
+
+
+def test_what_a_file_switches_off_is_off() -> None:
+    off = '<option><flag {}="disable"/></option>'
+    assert parse_mjcf(PAIR.format("", TIE)).joints == ("a",)
+    for flag in ("equality", "constraint"):
+        assert parse_mjcf(PAIR.format(off.format(flag), TIE)).joints == ("a", "b")
+    assert not parse_mjcf(PAIR.format(off.format("gravity"), TIE)).gravity.any()

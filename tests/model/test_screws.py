@@ -197,3 +197,9 @@ def test_a_bad_table_is_named(tmp_path, old: str, new: str, place: str) -> None:
     with pytest.raises(ModelError, match=place) as error:
         load_robot(tmp_path)
     assert error.value.where.startswith(str(tmp_path / "robot.toml"))
+
+
+def test_a_lead_screw_is_no_rotation() -> None:
+    lead = 0.005 / (2.0 * np.pi)  # m/rad, of 5 mm a turn
+    with pytest.raises(ModelError, match="pitch"):
+        ScrewRow(link="l", joint="j", screw=[0.0, 0.0, 1.0, 0.0, 0.0, lead])

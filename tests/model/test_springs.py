@@ -6,6 +6,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from ident.errors import ModelError
+from ident.model.dh import DHRow, robot_of_table
 from ident.model.registry import load_robot, registry_folder
 from ident.model.springs import GasSpring, LinearSpring
 from tests.tolerances import FINITE_DIFFERENCE
@@ -128,3 +129,13 @@ def test_a_bad_spring_is_named(tmp_path, old: str, new: str, place: str) -> None
     with pytest.raises(ModelError, match=place) as error:
         load_robot(tmp_path)
     assert error.value.where.startswith(str(tmp_path / "robot.toml"))
+
+
+def test_a_gas_spring_needs_a_joint_that_turns() -> None:
+    row = DHRow(link="l", joint="j", type="prismatic", a=0.0, alpha=0.0, d=0.0, theta=0.0)
+    robot = robot_of_table("slide", "modified", [row])
+    spring = GasSpring(
+        joint="j", anchor=0.8, crank=0.2, angle=0.4, area=1e-3, volume=1e-3, charge=200.0
+    )
+    with pytest.raises(ModelError, match="which slides"):
+        replace(robot, drives=replace(robot.drives, springs=(spring,)))

@@ -14,6 +14,7 @@ from ident.regressor.c99 import CFiles, Scalar, c99
 from ident.regressor.named import Function, identifier, regressor_function
 from ident.regressor.newton_euler import derive_program
 from ident.regressor.program import Program
+from ident.regressor.python_ import python_module
 from tests.regressor.compiling import (
     COMPILERS,
     STRICT,
@@ -162,3 +163,18 @@ def test_names_that_meet_are_refused() -> None:
 )
 def test_identifiers(name: str, wanted: str) -> None:
     assert identifier(name) == wanted
+
+
+NAMES = ["left/*right", "a*\\\n/ int evil;", "a??/\n*/", "a\u202eb", "a\0b", "\ud800"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_name_of_a_robot_breaks_what_is_written(name: str) -> None:
+    functions = [regressor_function(derive_program(load_robot("planar2r")))]
+    files = c99(name, functions)
+    for text in (files.header, files.source):
+        assert text.isascii()
+        assert text.count("/*") == text.count("*/") == len(re.findall(r"^/\*$", text, re.M))
+        assert "??" not in text
+        assert "\\" not in text
+    compile(python_module(name, functions), "module", "exec")
