@@ -39,7 +39,9 @@ class LinearSpring:
 
     def __post_init__(self) -> None:
         """Check the figures."""
-        frozen(self.rest, (), where=f"spring of joint '{self.joint}' rest")
+        where = f"spring of joint '{self.joint}'"
+        frozen(self.rest, (), where=f"{where} rest")
+        _check_parameter(self.stiffness, f"{where} stiffness", unknown=True)
 
     @property
     def guess(self) -> float:
@@ -107,7 +109,7 @@ class GasSpring:
             frozen(getattr(self, name), (), where=f"{where} {name}")
             if getattr(self, name) <= 0.0:
                 raise ModelError(f"{where} {name}", f"{getattr(self, name):g}", expected="above 0")
-        frozen(self.scale, (), where=f"{where} scale")
+        _check_parameter(self.scale, f"{where} scale")
         if self.crank >= self.anchor:
             found = f"{self.crank:g} m, with anchor at {self.anchor:g} m"
             raise ModelError(f"{where} crank", found, expected="less than the anchor's distance")
@@ -140,3 +142,10 @@ class GasSpring:
 
 
 Spring = LinearSpring | GasSpring
+
+
+def _check_parameter(value: float, where: str, *, unknown: bool = False) -> None:
+    """Refuse what no spring has; NaN is ``unknown``."""
+    frozen(value, (), where=where, finite=not unknown)
+    if value < 0.0 or np.isinf(value):
+        raise ModelError(where, f"{value:g}", expected="zero or more")

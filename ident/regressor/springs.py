@@ -46,10 +46,13 @@ class Springs:
 
 
 def with_values(robot: Robot, names: tuple[str, ...], values: Array) -> tuple[Spring, ...]:
-    """Springs of a robot with the values of the columns of these names, where they are there."""
+    """Springs of a robot with the values of the columns of these names, where they are there.
+
+    Least squares without bounds may put one below zero: it becomes zero, the nearest that can be.
+    """
     known = dict(zip(names, np.asarray(values).tolist(), strict=True))
     springs = []
     for spring in robot.drives.springs:
         name = f"{spring.kind}{robot.joints.index(spring.joint) + 1}"
-        springs.append(spring.with_guess(known[name]) if name in known else spring)
+        springs.append(spring.with_guess(max(known[name], 0.0)) if name in known else spring)
     return tuple(springs)

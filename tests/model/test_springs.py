@@ -64,11 +64,28 @@ def test_a_linear_spring_pulls_to_its_rest() -> None:
         ({"volume": 6e-4}, "volume: 0.0006 m³ for a stroke of up to 0.4 m"),
         ({"angle": np.nan}, "angle: not finite"),
         ({"scale": np.inf}, "scale: not finite"),
+        ({"scale": -0.5}, "scale: -0.5"),
     ],
 )
 def test_a_gas_spring_that_cannot_be_is_named(facts: dict[str, Any], found: str) -> None:
     with pytest.raises(ModelError, match=f"gas spring of joint 'joint1' {found}"):
         GasSpring(**{**GAS, **facts})
+
+
+@pytest.mark.parametrize(
+    ("facts", "found"),
+    [
+        ({"stiffness": -4.0}, "stiffness: -4 .expected zero or more"),
+        ({"stiffness": np.inf}, "stiffness: inf"),
+        ({"stiffness": -np.inf}, "stiffness: -inf"),
+        ({"stiffness": "soft"}, "stiffness: not numbers"),
+        ({"rest": np.inf}, "rest: not finite"),
+    ],
+)
+def test_a_linear_spring_that_cannot_be_is_named(facts: dict[str, Any], found: str) -> None:
+    with pytest.raises(ModelError, match=f"spring of joint 'joint1' {found}"):
+        LinearSpring(joint="joint1", **facts)
+    assert LinearSpring(joint="joint1", stiffness=0.0).guess == 0.0
 
 
 def test_springs_need_a_joint_each() -> None:

@@ -110,3 +110,4 @@ def test_values_of_columns_go_back_to_the_robot() -> None:
     kept = with_values(robot, names[:-2], values[:-2])
     assert kept == robot.drives.springs
     assert_allclose(gas.unit_torque([0.5]), GAS.unit_torque([0.5]))
+    assert [s.guess for s in with_values(robot, names, -values)] == [0.0, 0.0]
