@@ -131,13 +131,25 @@ class BaseMap(Grouping):
         )
 
     def reduce(self, theta: ArrayLike) -> Array:
-        """Base parameters (b,) of all parameters (p,)."""
-        return self.grouping @ np.asarray(theta, dtype=np.float64)
+        """Base parameters (b,) of all parameters (p,).
+
+        Raises
+        ------
+        ModelError
+            Parameters of another number, or not finite.
+        """
+        return self.grouping @ frozen(theta, (len(self.columns),), where="theta")
 
     def expand(self, beta: ArrayLike, prior: ArrayLike) -> Array:
-        """Parameters (p,) that reproduce ``beta`` and are nearest to ``prior`` (Euclidean)."""
-        theta = np.asarray(prior, dtype=np.float64)
-        gap = np.asarray(beta, dtype=np.float64) - self.reduce(theta)
+        """Parameters (p,) that reproduce ``beta`` and are nearest to ``prior`` (Euclidean).
+
+        Raises
+        ------
+        ModelError
+            Parameters of another number, or not finite.
+        """
+        theta = frozen(prior, (len(self.columns),), where="prior")
+        gap = frozen(beta, (self.rank,), where="beta") - self.reduce(theta)
         expanded: Array = theta + np.linalg.pinv(self.grouping) @ gap
         return expanded
 

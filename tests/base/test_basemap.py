@@ -5,6 +5,7 @@ from numpy.testing import assert_allclose
 
 from ident.base.basemap import BaseMap, ExactBaseMap
 from ident.base.minimal import reduce
+from ident.errors import ModelError
 from ident.model.registry import load_robot
 from ident.regressor.rigid import derive
 from tests.random_robots import random_motion
@@ -48,6 +49,17 @@ def test_expanding_keeps_the_base_and_moves_the_prior_least(name: str) -> None:
     assert_allclose(
         base.expand(base.reduce(robot.pi), prior=robot.pi), robot.pi, rtol=0, atol=ROUNDOFF
     )
+
+
+@pytest.mark.parametrize("shape", [(), (19,), (20, 1), (2, 20)])
+def test_parameters_of_another_number_are_refused(shape: tuple[int, ...]) -> None:
+    other = np.zeros(shape)
+    with pytest.raises(ModelError, match=r"theta: shape .* \(expected shape 20\)"):
+        BASE.reduce(other)
+    with pytest.raises(ModelError, match=r"prior: shape .* \(expected shape 20\)"):
+        BASE.expand(np.zeros(6), prior=other)
+    with pytest.raises(ModelError, match=r"beta: shape .* \(expected shape 6\)"):
+        BASE.expand(other, prior=PLANAR.pi)
 
 
 def test_no_link_mass_stands_alone_on_an_arm() -> None:
