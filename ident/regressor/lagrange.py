@@ -16,7 +16,7 @@ import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import sympy as sp
@@ -122,7 +122,16 @@ class ClosedForm:
         )
 
     def latex(self, name: Name) -> str:
-        """One of the matrices in LaTeX, with dots for derivatives."""
+        """One of the matrices in LaTeX, with dots for derivatives.
+
+        Raises
+        ------
+        ModelError
+            Another name than ``M``, ``C``, ``g`` or ``tau``.
+        """
+        if name not in get_args(Name):
+            expected = f"one of {', '.join(get_args(Name))}"
+            raise ModelError("closed form", f"no matrix '{name}'", expected=expected)
         dotted = {
             symbol: rf"{dot}{{q}}_{{{i}}}"
             for dot, symbols in ((r"\dot", self.dq), (r"\ddot", self.ddq))

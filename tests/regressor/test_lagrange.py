@@ -202,3 +202,9 @@ def test_latex_has_dots() -> None:
     assert r"\dot{q}_{1}" in PLANAR.latex("C")
     assert r"\ddot{q}_{2}" in PLANAR.latex("tau")
     assert r"\cos{\left(q_{1} + q_{2} \right)}" in PLANAR.latex("g")
+
+
+@pytest.mark.parametrize("name", ["Q", "m", "parameters", "__class__"])
+def test_latex_of_what_is_no_matrix_is_refused(name: str) -> None:
+    with pytest.raises(ModelError, match=f"no matrix '{name}' .expected one of M, C, g, tau"):
+        PLANAR.latex(cast(Any, name))
