@@ -37,6 +37,8 @@ from ident.regressor.program import Program, Tape
 
 Quantity = Literal["inverse_dynamics", "gravity_torque", "mass_matrix"]
 
+_BLOCK = 2**14  # samples for which the parameters are repeated: 10 MB for seven links
+
 
 def dynamics_program(
     robot: Robot, quantity: Quantity, kept: Indices | None = None, *, armature: bool = False
@@ -92,7 +94,8 @@ def inverse_dynamics(
     Raises
     ------
     ModelError
-        States of another shape, or a length that is a letter still.
+        States of another shape, or so large that the torque overflows; or a length that is a
+        letter still.
 
     Examples
     --------
@@ -148,16 +151,23 @@ def _evaluated(robot: Robot, quantity: Quantity, armature: bool, *states: ArrayL
     if robot.letters:
         raise letters_left(robot.letters, f"robot '{robot.name}'")
     one = np.ndim(states[0]) == 1
-    first = np.atleast_2d(frozen(states[0], (robot.n,) if one else (None, robot.n), where="q"))
-    shape = first.shape[1:] if one else first.shape
-    rest = [frozen(x, shape, where=s) for x, s in zip(states[1:], ("dq", "ddq"), strict=False)]
-    parameters = [robot.pi, robot.drives.armature] if armature else [robot.pi]
-    columns = [np.broadcast_to(p, (len(first), len(p))) for p in parameters]
-    inputs = np.hstack([first, *map(np.atleast_2d, rest), *columns])
+    first = frozen(states[0], (robot.n,) if one else (None, robot.n), where="q")
+    named = zip(states[1:], ("dq", "ddq"), strict=False)
+    rest = [frozen(x, first.shape, where=name) for x, name in named]
+    motion = [np.atleast_2d(x) for x in (first, *rest)]
+    fixed = np.concatenate([robot.pi, robot.drives.armature] if armature else [robot.pi])
     run, rows, width = _runner(robot, quantity, armature)
-    out = np.zeros((rows, width, len(first)))
-    run(np.ascontiguousarray(inputs.T), out)
-    values = np.ascontiguousarray(out.transpose(2, 0, 1))
+    values = np.empty((len(motion[0]), rows, width))
+    for start in range(0, len(values), _BLOCK):
+        moving = np.hstack([x[start : start + _BLOCK] for x in motion]).T
+        constant = np.broadcast_to(fixed[:, None], (len(fixed), moving.shape[1]))
+        out = np.zeros((rows, width, moving.shape[1]))
+        with np.errstate(over="ignore", invalid="ignore"):  # the check below names the sample
+            run(np.concatenate([moving, constant]), out)
+        if len(overflown := np.flatnonzero(~np.isfinite(out).all(axis=(0, 1)))):
+            found = f"not finite at sample {start + overflown[0]}"
+            raise ModelError(quantity, found, expected="a motion whose squares are finite numbers")
+        values[start : start + _BLOCK] = out.transpose(2, 0, 1)
     return values[0] if one else values
 
 

@@ -1,3 +1,5 @@
+import tracemalloc
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -7,6 +9,7 @@ from ident.base.minimal import reduce
 from ident.errors import ModelError
 from ident.model.registry import load_robot, load_symbolic
 from ident.model.robot import Robot
+from ident.regressor import dynamics
 from ident.regressor.columns import States, stack
 from ident.regressor.dynamics import (
     Quantity,
@@ -132,3 +135,45 @@ def test_one_state_and_many() -> None:
         inverse_dynamics(robot, q, dq[0], ddq)
     with pytest.raises(ModelError, match="a2"):
         mass_matrix(load_symbolic("planar2r"), [0.0, 0.0])
+
+
+@pytest.mark.parametrize("count", [1, 6, 7, 8, 14, 20])
+def test_it_does_not_show_where_a_block_ends(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    def evaluated() -> tuple[Array, ...]:
+        return (
+            inverse_dynamics(robot, q, dq, ddq, armature=True),
+            gravity_torque(robot, q),
+            mass_matrix(robot, q, armature=True),
+        )
+
+    robot = load_robot("tx40")
+    q, dq, ddq = random_motion(robot, count, np.random.default_rng(0))
+    whole = evaluated()
+    monkeypatch.setattr(dynamics, "_BLOCK", 7)
+    for one, other in zip(whole, evaluated(), strict=True):
+        np.testing.assert_array_equal(one, other)
+        assert other.flags.c_contiguous
+
+
+def test_memory_beyond_the_torque_does_not_grow_with_the_parameters() -> None:
+    robot, count = load_robot("panda"), 100_000
+    q = np.zeros((count, robot.n))
+    gravity_torque(robot, q[:1])
+    tracemalloc.start()
+    tau = gravity_torque(robot, q)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # The 70 parameters repeated for each sample would be ten times the positions.
+    assert peak < tau.nbytes + q.nbytes + 40e6
+
+
+@pytest.mark.parametrize("sample", [0, 9, 20])
+def test_a_motion_that_overflows_is_named(sample: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    robot = load_robot("ur5")
+    q, dq, ddq = (np.array(x) for x in random_motion(robot, 21, np.random.default_rng(0)))
+    dq[sample, 1] = 1e200
+    monkeypatch.setattr(dynamics, "_BLOCK", 7)
+    with pytest.raises(ModelError, match=f"inverse_dynamics: not finite at sample {sample} "):
+        inverse_dynamics(robot, q, dq, ddq)
+    with pytest.raises(ModelError, match="inverse_dynamics: not finite at sample 0 "):
+        inverse_dynamics(robot, q[sample], dq[sample], ddq[sample])
