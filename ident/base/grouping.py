@@ -41,7 +41,7 @@ _ORDER = {
 
 def scales(robot: Robot) -> tuple[float, float]:
     """Length (m) and rate (rad/s) at which distances, inertia and gravity weigh about the same."""
-    length = max(float(np.linalg.norm(link.joint.p0)) for link in robot.links) or 1.0
+    length = max((float(np.linalg.norm(p0)) for p0 in _distances(robot)), default=0.0) or 1.0
     return length, float(np.sqrt(np.linalg.norm(robot.gravity) / length)) or 1.0
 
 
@@ -49,8 +49,9 @@ def is_loose(robot: Robot) -> bool:
     """Whether the description has figures so small that only rounding explains them."""
     length, _ = scales(robot)
     figures = [robot.gravity / (np.linalg.norm(robot.gravity) or 1.0)]
+    figures += [p0 / length for p0 in _distances(robot)]
     for link in robot.links:
-        figures += [link.joint.R0.ravel(), link.joint.axis, link.joint.p0 / length]
+        figures += [link.joint.R0.ravel(), link.joint.axis]
     sizes = np.abs(np.concatenate(figures))
     return bool(((sizes > 0.0) & (sizes < _MEANT_AS_ZERO)).any())
 
@@ -112,6 +113,11 @@ def coefficients(W: Array, robot: Robot, kept: Indices) -> Array:
     P[np.abs(P) * norms[kept][:, None] < _ZERO * norms] = 0.0
     P[:, kept] = np.eye(len(kept))
     return P
+
+
+def _distances(robot: Robot) -> list[Array]:
+    """Origins in their moving parents; where the base stands, no torque tells."""
+    return [link.joint.p0 for link in robot.links if link.parent >= 0]
 
 
 def _stronger(threshold: float, norms: Array, robot: Robot) -> Mask:

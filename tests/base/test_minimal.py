@@ -214,6 +214,30 @@ def test_the_base_frame_does_not_matter(name: str, rank: int, rpy: Any) -> None:
     assert_same_torque(reduce(robot), robot, 1)
 
 
+def moved(robot: Robot, shift: Array) -> Robot:
+    """The same mechanism elsewhere."""
+    links = tuple(
+        replace(link, joint=replace(link.joint, p0=link.joint.p0 + shift))
+        if link.parent < 0
+        else link
+        for link in robot.links
+    )
+    return replace(robot, links=links)
+
+
+@pytest.mark.parametrize("shift", [[1e6, 0.0, 0.0], [1e-6, -1e6, 3e5]])
+@pytest.mark.parametrize(
+    "robot",
+    [*map(load_robot, robot_names()), *map(special_tree, range(20))],
+    ids=lambda robot: f"{robot.name}{robot.n}",
+)
+def test_the_place_of_the_base_does_not_matter(robot: Robot, shift: Any) -> None:
+    for method in (reduce, sampled.reduce):
+        here, there = method(robot), method(moved(robot, np.array(shift)))
+        assert_array_equal(there.kept, here.kept)
+        assert_allclose(there.grouping, here.grouping, rtol=0, atol=ROUNDOFF)
+
+
 @pytest.mark.parametrize(
     "gravity",
     [
