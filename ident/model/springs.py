@@ -60,6 +60,10 @@ class LinearSpring:
         """Torque per unit stiffness at positions (N,) of the joint."""
         return np.asarray(q, dtype=np.float64) - self.rest
 
+    def unit_slope(self, q: ArrayLike) -> Array:
+        """Slope (N,) of ``unit_torque`` by the position: one."""
+        return np.ones_like(np.asarray(q, dtype=np.float64))
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class GasSpring:
@@ -139,6 +143,17 @@ class GasSpring:
         pressure = self.charge / (self.volume - self.area * stroke)
         torque: Array = pressure * self.area * product * np.sin(e) / length
         return torque
+
+    def unit_slope(self, q: ArrayLike) -> Array:
+        """Slope (N,) in N·m/rad of ``unit_torque`` by the position."""
+        e = np.asarray(q, dtype=np.float64) + self.angle
+        product = self.anchor * self.crank
+        length = np.sqrt(self.anchor**2 + self.crank**2 - 2.0 * product * np.cos(e))
+        lever = product * np.sin(e) / length  # ∂length/∂e
+        room = self.volume - self.area * (length - (self.anchor - self.crank))
+        bend = (product * np.cos(e) - lever**2) / length  # ∂lever/∂e
+        slope: Array = self.charge * self.area / room * (bend + self.area * lever**2 / room)
+        return slope
 
 
 Spring = LinearSpring | GasSpring

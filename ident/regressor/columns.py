@@ -89,6 +89,16 @@ class Term(Protocol):
         """Torque per unit parameter, (n, columns, N)."""
 
 
+class JointTerm(Term, Protocol):
+    """A term that few joints feel: evaluated where it is no structural zero."""
+
+    def entries(self, columns: Indices, motion: Motion) -> tuple[Indices, Array]:
+        """Joint and place among ``columns`` (k, 2) of what is not zero, and its values (k, N)."""
+
+    def pullback(self, columns: Indices, motion: Motion, slopes: Array) -> Array:
+        """Slopes (3, n, N) by q, dq and ddq of ``Σ slopes·values``, slopes (k, N) of entries."""
+
+
 class Inertial:
     """Inertial parameters of all moving links."""
 
@@ -119,11 +129,13 @@ class DriveTerm(ABC):
     """An effect of each drive on its own: ``Cᵀ e_i · value_i`` for drive i.
 
     With independent drives this is a diagonal; a coupled drive is seen by every joint that it
-    moves. Subclasses give ``value``, a function of the motion of the drives.
+    moves. Subclasses give ``value``, a function of one derivative of the drives' motion, its
+    ``order``, and the ``slope`` by that.
     """
 
     kind: str
     unit: str
+    order: Literal[0, 1, 2]
     nonnegative = False
 
     def __init__(self, robot: Robot) -> None:
@@ -159,6 +171,10 @@ class DriveTerm(ABC):
     def value(self, motion: Motion) -> Array:
         """Effort of each drive per unit parameter, (N, n)."""
 
+    @abstractmethod
+    def slope(self, motion: Motion) -> Array:
+        """Slope (N, n) of ``value`` by the derivative of the motion that it depends on."""
+
     def evaluate(self, motion: Motion) -> Array:
         """Joint effort per unit parameter, (n, n, N)."""
         value = self.value(self._drives(motion))
@@ -166,10 +182,25 @@ class DriveTerm(ABC):
 
     def entries(self, columns: Indices, motion: Motion) -> tuple[Indices, Array]:
         """Joint and place among ``columns`` (k, 2) of what is not zero, and its values (k, N)."""
+        at, gains = self._places(columns)
+        value = self.value(self._drives(motion)).T[columns]
+        return at, gains[:, None] * value[at[:, 1]]
+
+    def pullback(self, columns: Indices, motion: Motion, slopes: Array) -> Array:
+        """Slopes (3, n, N) by q, dq and ddq of ``Σ slopes·values``, slopes (k, N) of entries."""
+        at, gains = self._places(columns)
+        of_drive = np.zeros((len(self._coupling), slopes.shape[1]))
+        np.add.at(of_drive, columns[at[:, 1]], gains[:, None] * slopes)
+        of_drive *= self.slope(self._drives(motion)).T
+        out = np.zeros((3, *of_drive.shape))
+        out[self.order] = self._coupling.T @ of_drive if self._coupled else of_drive
+        return out
+
+    def _places(self, columns: Indices) -> tuple[Indices, Array]:
+        """Joint and place among ``columns`` (k, 2) of what is not zero, and its gain (k,)."""
         gains = self._coupling.T[:, columns]
         at = np.argwhere(gains)
-        value = self.value(self._drives(motion)).T[columns]
-        return at, gains[tuple(at.T)][:, None] * value[at[:, 1]]
+        return at, gains[tuple(at.T)]
 
     def _drives(self, motion: Motion) -> Motion:
         """Motion of the drives."""
@@ -182,7 +213,7 @@ class DriveTerm(ABC):
 class Armature(DriveTerm):
     """Rotor inertia seen at the joint: ``Ia · ddq``."""
 
-    kind, unit, nonnegative = "armature", "kg·m²", True
+    kind, unit, order, nonnegative = "armature", "kg·m²", 2, True
 
     def guesses(self, robot: Robot) -> Array:
         """Armature of the description."""
@@ -191,6 +222,10 @@ class Armature(DriveTerm):
     def value(self, motion: Motion) -> Array:
         """Acceleration."""
         return motion.ddq
+
+    def slope(self, motion: Motion) -> Array:
+        """One."""
+        return np.ones_like(motion.ddq)
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,7 +236,13 @@ class Stack:
     """
 
     robot: Robot
-    terms: tuple[Term, ...]
+    rigid: Inertial
+    others: tuple[JointTerm, ...]
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """All terms, in stacking order."""
+        return (self.rigid, *self.others)
 
     @cached_property
     def columns(self) -> tuple[Column, ...]:
@@ -235,7 +276,7 @@ class Stack:
 def stack(
     regressor: Regressor,
     *,
-    friction: Sequence[Term] = (),
+    friction: Sequence[JointTerm] = (),
     armature: bool = True,
     springs: bool = True,
 ) -> Stack:
@@ -243,6 +284,6 @@ def stack(
     from ident.regressor.springs import Springs  # which stands above this module
 
     robot = regressor.robot
-    drive: tuple[Term, ...] = (Armature(robot),) if armature else ()
-    elastic: tuple[Term, ...] = (Springs(robot),) if springs and robot.drives.springs else ()
-    return Stack(robot, (Inertial(regressor), *drive, *friction, *elastic))
+    drive = (Armature(robot),) if armature else ()
+    elastic = (Springs(robot),) if springs and robot.drives.springs else ()
+    return Stack(robot, Inertial(regressor), (*drive, *friction, *elastic))

@@ -121,6 +121,13 @@ class Engine:
                 return
             yield block
 
+    def compile(self) -> None:
+        """Take the compiled back end now, for what is about to run long, where that may be."""
+        with self._lock:
+            if self._waiting:
+                self._waiting.clear()
+                self._promote(compile_now=True)
+
     def _best(self) -> BackEnd:
         if self._waiting and self._spent >= self._waiting[0]:
             with self._lock:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +14,7 @@ from ident.cache import cached, key_of
 from ident.errors import ModelError
 from ident.model.joints import letters_left
 from ident.model.robot import Robot
+from ident.regressor.adjoint import adjoint
 from ident.regressor.engine import Engine, engine_of
 from ident.regressor.newton_euler import derive_program
 from ident.regressor.program import Program
@@ -67,6 +68,24 @@ class Regressor:
         """
         return self._engine.stream(self._inputs(q, dq, ddq))
 
+    def pullback(self, q: Array, dq: Array, ddq: Array, slopes: Array) -> Array:
+        """Slopes (3, n, N) by q, dq and ddq of ``Σ slopes·Y``.
+
+        Parameters
+        ----------
+        slopes : (entries, N)
+            One row for each entry of ``pattern``, row by row.
+        """
+        inputs = np.concatenate([self._inputs(q, dq, ddq), slopes])
+        out = np.zeros((3 * self.robot.n, 1, inputs.shape[1]))
+        self._adjoint(inputs, out)
+        return out.reshape(3, self.robot.n, -1)
+
+    def compile(self) -> None:
+        """Compile it and its adjoint now, where there is a compiler; what runs long gains by it."""
+        self._engine.compile()
+        self._adjoint.compile()
+
     @cached_property
     def pattern(self) -> Mask:
         """Entries (n, columns) that are no structural zero."""
@@ -91,6 +110,12 @@ class Regressor:
     @cached_property
     def _engine(self) -> Engine:
         return engine_of(self.program)
+
+    @cached_property
+    def _adjoint(self) -> Engine:
+        key = f"{key_of('adjoint', [self.program.dumps()])}.json"
+        make = partial(adjoint, self.program)
+        return engine_of(cached(key, make, Program.dumps, Program.loads))
 
 
 def derive(robot: Robot) -> Regressor:

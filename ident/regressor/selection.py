@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from ident.arrays import Array, Indices
-from ident.regressor.columns import DriveTerm, Inertial, Motion, Stack, Term
+from ident.regressor.columns import JointTerm, Motion, Stack
 from ident.regressor.rigid import Regressor
 
 
@@ -53,10 +53,31 @@ class Selection:
         places = [np.empty((0, 2), dtype=np.intp)]
         values = [np.empty((0, len(motion.q)))]
         for term, local, first in self._others:
-            at, value = _entries(term, local, motion)
+            at, value = term.entries(local, motion)
             places.append(np.column_stack([at[:, 0], at[:, 1] + first]))
             values.append(value)
         return np.concatenate(places), np.concatenate(values)
+
+    def values(self, motion: Motion) -> tuple[Indices, Array]:
+        """Joint and column (e, 2) of all entries, and their values (e, N): blocks first."""
+        places, rest = self.others(motion)
+        blocks = [block.copy() for _, block in self.stream(motion)]
+        values = np.concatenate([np.concatenate(blocks, axis=1), rest])
+        return np.concatenate([self.entries, places]), values
+
+    def pullback(self, motion: Motion, slopes: Array) -> Array:
+        """Slopes (3, n, N) by q, dq and ddq of ``Σ slopes·values``, slopes (e, N) of ``values``."""
+        first = len(self.entries)
+        out = self._rigid.pullback(motion.q, motion.dq, motion.ddq, slopes[:first])
+        for term, local, _ in self._others:
+            count = len(term.entries(local, motion)[0])
+            out += term.pullback(local, motion, slopes[first : first + count])
+            first += count
+        return out
+
+    def compile(self) -> None:
+        """Compile what evaluates it, for a use that goes on for seconds."""
+        self._rigid.compile()
 
     def evaluate(self, motion: Motion) -> Array:
         """Torque per unit parameter, (n, columns, N), zeros and all."""
@@ -66,26 +87,16 @@ class Selection:
 
     @cached_property
     def _rigid(self) -> Regressor:
-        first = self.stack.terms[0]
-        assert isinstance(first, Inertial)
-        return first.regressor.select(self.kept[self.kept < len(first.columns)])
+        rigid = self.stack.rigid
+        return rigid.regressor.select(self.kept[self.kept < len(rigid.columns)])
 
     @cached_property
-    def _others(self) -> list[tuple[Term, Indices, int]]:
+    def _others(self) -> list[tuple[JointTerm, Indices, int]]:
         """Each other term, which of its columns are kept, and the place of the first of them."""
-        start, parts = len(self.stack.terms[0].columns), []
-        for term in self.stack.terms[1:]:
+        start, parts = len(self.stack.rigid.columns), []
+        for term in self.stack.others:
             stop = start + len(term.columns)
             first, last = np.searchsorted(self.kept, [start, stop])
             parts.append((term, self.kept[first:last] - start, int(first)))
             start = stop
         return parts
-
-
-def _entries(term: Term, columns: Indices, motion: Motion) -> tuple[Indices, Array]:
-    """Joint and place among ``columns`` (k, 2) of a term's entries, and their values (k, N)."""
-    if isinstance(term, DriveTerm):
-        return term.entries(columns, motion)
-    Y = term.evaluate(motion)[:, columns]
-    at = np.argwhere(Y.any(axis=2))
-    return at, Y[tuple(at.T)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ident.arrays import Array
+from ident.arrays import Array, Indices
 from ident.model.robot import Robot
 from ident.model.springs import Spring
 from ident.regressor.columns import Column, Motion
@@ -40,8 +40,23 @@ class Springs:
     def evaluate(self, motion: Motion) -> Array:
         """Joint effort per unit parameter, (n, springs, N)."""
         out = np.zeros((self._n, len(self._springs), len(motion.q)))
-        for k, (spring, j) in enumerate(zip(self._springs, self._at, strict=True)):
-            out[j, k] = spring.unit_torque(motion.q[:, j])
+        places, values = self.entries(np.arange(len(self._springs)), motion)
+        out[tuple(places.T)] = values
+        return out
+
+    def entries(self, columns: Indices, motion: Motion) -> tuple[Indices, Array]:
+        """Joint and place among ``columns`` (k, 2) of what is not zero, and its values (k, N)."""
+        at = [self._at[k] for k in columns]
+        torques = [self._springs[k].unit_torque(motion.q[:, self._at[k]]) for k in columns]
+        places = np.column_stack([np.array(at, dtype=np.intp), np.arange(len(columns))])
+        return places, np.reshape(torques, (len(columns), len(motion.q)))
+
+    def pullback(self, columns: Indices, motion: Motion, slopes: Array) -> Array:
+        """Slopes (3, n, N) by q, dq and ddq of ``Σ slopes·values``, slopes (k, N) of entries."""
+        out = np.zeros((3, self._n, len(motion.q)))
+        for k, slope in zip(columns, slopes, strict=True):
+            j = self._at[k]
+            out[0, j] += slope * self._springs[k].unit_slope(motion.q[:, j])
         return out
 
 
