@@ -17,6 +17,7 @@ import numpy as np
 
 from ident.arrays import Array, Indices, Mask
 from ident.conventions import INERTIAL
+from ident.errors import Finding
 from ident.model.robot import Robot
 
 # Relative to the robot's own lengths and gravity, so that units do not matter. A figure this small
@@ -47,13 +48,25 @@ def scales(robot: Robot) -> tuple[float, float]:
 
 def is_loose(robot: Robot) -> bool:
     """Whether the description has figures so small that only rounding explains them."""
-    length, _ = scales(robot)
-    figures = [robot.gravity / (np.linalg.norm(robot.gravity) or 1.0)]
-    figures += [p0 / length for p0 in _distances(robot)]
-    for link in robot.links:
-        figures += [link.joint.R0.ravel(), link.joint.axis]
-    sizes = np.abs(np.concatenate(figures))
-    return bool(((sizes > 0.0) & (sizes < _MEANT_AS_ZERO)).any())
+    return bool(_rounded(robot))
+
+
+def findings(robot: Robot) -> tuple[Finding, ...]:
+    """That the minimal set rests on figures which are taken for rounded zeros, if it does."""
+    if not (rounded := _rounded(robot)):
+        return ()
+    where, size = rounded[0]
+    more = f", and {len(rounded) - 1} more such" if rounded[1:] else ""
+    return (
+        Finding(
+            name="rounded_figures",
+            severity="info",
+            where=f"{robot.name}: {where}",
+            found=f"a figure of {size:.1e}{more}, taken for a rounded zero: parameters that show "
+            f"less than {_MEANT_AS_ZERO:g} of the strongest count as hidden",
+            remedy="give angles with ten decimals (a quarter turn is 1.5707963268), or exact zeros",
+        ),
+    )
 
 
 def zero_of(robot: Robot) -> float:
@@ -116,8 +129,22 @@ def coefficients(W: Array, robot: Robot, kept: Indices) -> Array:
 
 
 def _distances(robot: Robot) -> list[Array]:
-    """Origins in their moving parents; where the base stands, no torque tells."""
+    """Origins of joints in their moving parents; where the base stands, no torque tells."""
     return [link.joint.p0 for link in robot.links if link.parent >= 0]
+
+
+def _rounded(robot: Robot) -> list[tuple[str, float]]:
+    """Place and relative size of figures that only rounding explains, the largest of each place."""
+    length, _ = scales(robot)
+    figures = [("gravity", robot.gravity / (np.linalg.norm(robot.gravity) or 1.0))]
+    for link in robot.links:
+        joint, where = link.joint, f"joint '{link.joint.name}'"
+        figures += [(f"{where} rotation", joint.R0), (f"{where} axis", joint.axis)]
+        if link.parent >= 0:
+            figures.append((f"{where} origin", joint.p0 / length))
+    sizes = ((where, np.abs(values[values != 0.0])) for where, values in figures)
+    small = ((where, size[size < _MEANT_AS_ZERO]) for where, size in sizes)
+    return [(where, float(size.max())) for where, size in small if size.size]
 
 
 def _stronger(threshold: float, norms: Array, robot: Robot) -> Mask:

@@ -46,10 +46,14 @@ def reduce(
     Lengths that are letters in a Denavit-Hartenberg table stay letters, unless --lengths gives
     their numbers; --symbolic makes letters of all of them.
     """
+    from ident.base.grouping import findings
+
     model = references.load_symbolic(robot, gravity, mount, symbolic=symbolic, lengths=lengths)
     naming = _naming(names, robot)
-    base = _minimal_set(model, drives=drives)
+    base, said = _minimal_set(model, drives=drives), findings(model)
     if json:
+        from ident.cli.summary import finding
+
         rows = zip(base.names, base.expressions, base.khalil, base.latex(naming), strict=True)
         common.print_json(
             {
@@ -61,6 +65,7 @@ def reduce(
                 "standard": base.standing,
                 "merged": base.merged(base.columns[10 * len(model.links) :]),
                 "letters": references.letter_values(robot, model),
+                "findings": [finding(f) for f in said],
             }
         )
         return
@@ -73,7 +78,7 @@ def reduce(
     from ident.report.robots import print_base
 
     values = references.letter_values(robot, model)
-    print_base(common.console(), base, naming=naming, letters=values)
+    print_base(common.console(), base, naming=naming, letters=values, findings=said)
 
 
 def _minimal_set(robot: Robot, *, drives: bool) -> Grouping:

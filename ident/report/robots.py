@@ -13,6 +13,7 @@ from rich.text import Text
 
 from ident.arrays import Array
 from ident.conventions import INERTIAL
+from ident.errors import Finding
 from ident.model import inertia, rotation
 from ident.report.tables import print_findings
 from ident.report.terminal import add_column, blank, new_table, print_table, print_text
@@ -114,6 +115,7 @@ def print_base(
     *,
     naming: Naming = "standard",
     letters: Mapping[str, float | None] | None = None,
+    findings: Sequence[Finding] = (),
 ) -> None:
     """Print base parameters as expressions, and what motion shows of each standard parameter.
 
@@ -121,6 +123,8 @@ def print_base(
     ----------
     letters : mapping, optional
         Lengths (m) that the letters in the expressions stand for, where they are known.
+    findings : sequence of Finding
+        What the set rests on.
     """
     from ident.base.expressions import parameter_name
 
@@ -154,6 +158,9 @@ def print_base(
     for name, into in base.merged(drives).items():
         text = f"{named([name])} has no place of its own: it joins {named([into])}"
         print_text(console, Text(text), hang=2)
+    if findings:
+        blank(console)
+    print_findings(console, findings)
 
 
 def _kinematic_table(robot: Robot) -> Table:

@@ -10,6 +10,7 @@ from ident.base.basemap import BaseMap
 from ident.base.sampled import reduce, reduce_stack
 from ident.conventions import MOUNTS
 from ident.export.urdf import write_urdf
+from ident.model import rotation
 from ident.model.dh import DHRow, robot_of_table
 from ident.model.registry import load_robot, robot_names
 from ident.model.robot import Robot
@@ -176,6 +177,24 @@ def test_a_tilt_that_only_rounding_explains_shows_nothing() -> None:
     tilted = ur5.with_gravity([9.81 * np.cos(1.5708), 0.0, -9.81 * np.sin(1.5708)])
     assert reduce(tilted).rank == 36
     assert reduce(ur5.with_gravity([0.01, 0.0, -9.81])).rank == 38
+
+
+def test_figures_that_are_taken_for_rounded_zeros_are_said() -> None:
+    ur5 = load_robot("ur5")
+    assert grouping.findings(ur5) == ()
+    assert grouping.findings(ur5.with_gravity([0.01, 0.0, -9.81])) == ()
+    (said,) = grouping.findings(ur5.with_gravity([9.81 * np.cos(1.5708), 0.0, -9.81]))
+    assert (said.name, said.where) == ("rounded_figures", "ur5: gravity")
+    assert "3.7e-06, taken for a rounded zero" in said.message
+    assert "3e-05" in said.message
+    elbow, wrist = ur5.links[2], ur5.links[4]
+    turned = replace(elbow.joint, R0=rotation.from_rpy(0.0, 0.0, 3.1416) @ elbow.joint.R0)
+    off = replace(wrist.joint, p0=wrist.joint.p0 + [0.0, 0.0, 1e-7])
+    links = [*ur5.links]
+    links[2], links[4] = replace(elbow, joint=turned), replace(wrist, joint=off)
+    (said,) = grouping.findings(replace(ur5, links=tuple(links)))
+    assert said.where == f"ur5: joint '{ur5.joints[2]}' rotation"
+    assert "7.3e-06, and 1 more such" in said.message
 
 
 def test_a_slide_shows_its_mass_alone() -> None:
