@@ -189,7 +189,7 @@ def test_figures_that_are_taken_for_rounded_zeros_are_said() -> None:
     assert "3e-05" in said.message
     elbow, wrist = ur5.links[2], ur5.links[4]
     turned = replace(elbow.joint, R0=rotation.from_rpy(0.0, 0.0, 3.1416) @ elbow.joint.R0)
-    off = replace(wrist.joint, p0=wrist.joint.p0 + [0.0, 0.0, 1e-7])
+    off = replace(wrist.joint, p0=wrist.joint.p0 + np.array([0.0, 0.0, 1e-7]))
     links = [*ur5.links]
     links[2], links[4] = replace(elbow, joint=turned), replace(wrist, joint=off)
     (said,) = grouping.findings(replace(ur5, links=tuple(links)))
