@@ -11,8 +11,10 @@ are sampled; they come last and take no column away from those before them.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 import numpy as np
+import sympy as sp
 
 from ident.arrays import Array, Indices
 from ident.base import grouping, sampled
@@ -54,7 +56,7 @@ def reduce(robot: Robot) -> BaseMap:
 def reduce_stack(columns: Stack) -> BaseMap:
     """Minimal set of all columns of a stack: what armature and friction merge with is grouped."""
     robot, names = columns.robot, columns.names
-    armature = names[10 * len(robot.links) :][: robot.n] == _armatures(robot)
+    armature = "armature1" in names
     base = _reduce(robot, armature=armature)
     if base.columns == names:
         return base
@@ -67,13 +69,15 @@ def reduce_stack(columns: Stack) -> BaseMap:
     return BaseMap(columns=names, kept=kept, grouping=P)
 
 
-def reduce_exact(robot: Robot, *, armature: bool = False) -> ExactBaseMap:
+def reduce_exact(robot: Robot, *, armature: bool = False, friction: bool = False) -> ExactBaseMap:
     """Minimal set in rational numbers, or in the lengths of the robot that are letters.
 
     Parameters
     ----------
     armature : bool
         Whether the rotor inertias of the drives are parameters too.
+    friction : bool
+        Whether viscous and Coulomb friction and the offsets of the drives are.
 
     Raises
     ------
@@ -100,17 +104,20 @@ def reduce_exact(robot: Robot, *, armature: bool = False) -> ExactBaseMap:
             remedy="reduce it in floating point, with numbers for all lengths",
         )
     field = rational(geometry.letters)
-    rows = observable_rows(geometry, field, _coupling(robot) if armature else None)
+    coupling = _coupling(robot)
+    rows = observable_rows(geometry, field, coupling, armature=armature, offset=friction)
     preferred = grouping.keep(_in_floats(rows, field, robot), robot)
     rows, pivots = echelon(rows, _preference(robot, rows.shape[1], preferred))
-    ascending = np.argsort(pivots)
+    names = _names(robot, armature, ("viscous", "coulomb", "offset") if friction else ())
+    place = [names.index(name) for name in _names(robot, armature, ("offset",) if friction else ())]
+    # What changes sign with the velocity is seen apart from all that depends on its squares.
+    groups = {k: {k: sp.S.One} for k in set(range(len(names))).difference(place)}
+    for k, row in zip(pivots, rows, strict=True):
+        groups[place[k]] = {place[i]: field.expression(row[i]) for i in np.flatnonzero(row != 0)}
     return ExactBaseMap(
-        columns=_names(robot, armature),
-        kept=np.array(pivots, dtype=np.intp)[ascending],
-        coefficients=tuple(
-            {int(i): field.expression(row[i]) for i in np.flatnonzero(row != 0)}
-            for row in rows[ascending]
-        ),
+        columns=names,
+        kept=np.array(sorted(groups), dtype=np.intp),
+        coefficients=tuple(groups[k] for k in sorted(groups)),
         letters=geometry.letters,
     )
 
@@ -186,12 +193,10 @@ def _coupling(robot: Robot) -> Matrix:
     return [decimals(row) for row in robot.drives.coupling]
 
 
-def _armatures(robot: Robot) -> tuple[str, ...]:
-    return tuple(f"armature{i + 1}" for i in range(robot.n))
-
-
-def _names(robot: Robot, armature: bool) -> tuple[str, ...]:
-    return robot.inertial_names + (_armatures(robot) if armature else ())
+def _names(robot: Robot, armature: bool, friction: Sequence[str] = ()) -> tuple[str, ...]:
+    kinds = (*(["armature"] if armature else []), *friction)
+    drives = (f"{kind}{i + 1}" for kind in kinds for i in range(robot.n))
+    return (*robot.inertial_names, *drives)
 
 
 def _dump(base: BaseMap) -> bytes:

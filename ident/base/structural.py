@@ -74,15 +74,25 @@ class _Link:
         return np.vstack(several)
 
 
-def observable_rows(geometry: Geometry, field: Field, coupling: Matrix | None = None) -> Rows:
-    """Independent observable combinations, one a row: (r, 10·links), or (r, 10·links + n).
+def observable_rows(
+    geometry: Geometry,
+    field: Field,
+    coupling: Matrix,
+    *,
+    armature: bool = False,
+    offset: bool = False,
+) -> Rows:
+    """Independent observable combinations, one a row, of 10·links columns and those of drives.
 
     Parameters
     ----------
-    coupling : (n, n), optional
-        Joint-motor coupling of the drives, whose armatures are n more columns then.
+    coupling : (n, n)
+        Joint-motor coupling of the drives.
+    armature, offset : bool
+        Whether rotor inertias, and constant efforts, of the drives are n more columns each.
     """
-    C = field.array(coupling) if coupling else field.array([])
+    C = field.array(coupling)
+    drives = C if armature else C[:0], C if offset else C[:0]
     links = [_link(joint, field) for joint in geometry.joints]
     velocities: list[dict[int, tuple[Rows, Rows]]] = []
     acting: list[Rows] = []  # functionals (k, 10) of what each link carries, its ancestors' too
@@ -91,17 +101,15 @@ def observable_rows(geometry: Geometry, field: Field, coupling: Matrix | None = 
         parent = link.joint.parent
         above = velocities[parent] if parent >= 0 else _base(geometry, field)
         velocities.append(_velocities(i, link, above, field))
-        own = _functionals(link, velocities[i], links, C, field)
+        own = _functionals(link, velocities[i], links, drives, field)
         carried = acting[parent] @ link.inertia if parent >= 0 else own[:0, :10]
         changes = link.changes(carried, link.inertia_rate)
         shown.append(field.span(np.vstack([own, _widened(changes, own.shape[1], field)])))
         acting.append(field.span(np.vstack([shown[i][:, :10], carried])))
-    return _assembled(links, shown, _apart(links, velocities, C), field)
+    return _assembled(links, shown, _apart(links, velocities, drives[0]), field)
 
 
 def _base(geometry: Geometry, field: Field) -> dict[int, tuple[Rows, Rows]]:
-    if not any(geometry.gravity):
-        return {}
     still = field.array([[sp.S.Zero] * 3 + geometry.gravity])
     return {_GRAVITY: (still, still[:0])}
 
@@ -123,27 +131,30 @@ def _functionals(
     link: _Link,
     velocities: dict[int, tuple[Rows, Rows]],
     links: Sequence[_Link],
-    C: Rows,
+    drives: tuple[Rows, Rows],
     field: Field,
 ) -> Rows:
-    """``φᵀ I v``, with the armatures that enter the same entry of the mass matrix."""
-    n = C.shape[-1]
-    rows = []
+    """``φᵀ I v``, with what drives add to that entry of the mass matrix or the gravity torque."""
+    here, rows = link.joint.coordinate, []
+    armature, offset = drives
+    first = 10 + len(armature)
     for source, (still, varied) in velocities.items():
-        entry = _widened(_bilinear(link.axis, still), 10 + n, field)
-        if n and source != _GRAVITY:
-            entry[:, 10:] = C[:, link.joint.coordinate] * C[:, links[source].joint.coordinate]
-        rows += [entry, _widened(_bilinear(link.axis, varied), 10 + n, field)]
+        entry = _widened(_bilinear(link.axis, still), first + len(offset), field)
+        if source == _GRAVITY:
+            entry[:, first:] = -offset[:, here]  # a base that falls: the entry is −∂U/∂q
+        else:
+            entry[:, 10:first] = armature[:, here] * armature[:, links[source].joint.coordinate]
+        rows += [entry, _widened(_bilinear(link.axis, varied), first + len(offset), field)]
     return np.vstack(rows)
 
 
 def _apart(
-    links: Sequence[_Link], velocities: Sequence[dict[int, tuple[Rows, Rows]]], C: Rows
+    links: Sequence[_Link], velocities: Sequence[dict[int, tuple[Rows, Rows]]], armature: Rows
 ) -> list[Rows]:
     """Armatures of entries that no inertia enters: of joints on different branches."""
-    pairs = combinations(range(len(links)), 2) if C.size else ()
+    pairs = combinations(range(len(links)), 2) if armature.size else ()
     return [
-        C[:, links[i].joint.coordinate] * C[:, links[j].joint.coordinate]
+        armature[:, links[i].joint.coordinate] * armature[:, links[j].joint.coordinate]
         for i, j in pairs
         if i not in velocities[j]
     ]
@@ -168,7 +179,7 @@ def _assembled(
         blocks.append(whole)
     if apart:
         whole = _widened(np.array(apart)[:, :0], width, field)
-        whole[:, first:] = apart
+        whole[:, first : first + len(apart[0])] = apart
         blocks.append(whole)
         return field.span(np.vstack(blocks))
     return np.vstack(blocks)

@@ -19,7 +19,7 @@ _PAGE = 15  # base parameters to an alignment, which no page break can part
 Drives = Annotated[
     bool,
     typer.Option(
-        "--drives", help="With armature and, where lengths are numbers, springs and friction."
+        "--drives", help="With armature, friction and, where lengths are numbers, springs."
     ),
 ]
 Latex = Annotated[bool, typer.Option("--latex", help="An align* environment of amsmath.")]
@@ -86,7 +86,7 @@ def _minimal_set(robot: Robot, *, drives: bool) -> Grouping:
     from ident.base.minimal import reduce_exact, reduce_stack
 
     if robot.letters:
-        return reduce_exact(robot, armature=drives)
+        return reduce_exact(robot, armature=drives, friction=drives)
     if not drives:
         return reduce_robot(robot)
     from ident.regressor.columns import stack

@@ -16,6 +16,7 @@ from ident.conventions import MOUNTS
 from ident.errors import ModelError
 from ident.model import rotation
 from ident.model.dh import DHRow, robot_of_table
+from ident.model.geometry import exact_geometry
 from ident.model.joints import KINDS, Joint
 from ident.model.registry import load_robot, load_symbolic, robot_names
 from ident.model.robot import Robot
@@ -183,6 +184,49 @@ def test_friction_takes_no_column_from_the_mechanism() -> None:
     base, check = reduce_stack(columns), sampled.reduce_stack(columns)
     assert_array_equal(base.kept, check.kept)
     assert_allclose(base.grouping, check.grouping, rtol=0, atol=ROUNDOFF)
+
+
+def assert_drives_are_exact(robot: Robot) -> list[str]:
+    """Exact and sampled sets agree; names of the drives' parameters that are grouped."""
+    grouped = []
+    for armature in (False, True):
+        ours = reduce_exact(robot, armature=armature, friction=True).numbers()
+        columns = stack(
+            derive(robot), armature=armature, friction=friction_terms(robot), springs=False
+        )
+        theirs = sampled.reduce_stack(columns)
+        assert ours.columns == columns.names
+        assert_array_equal(ours.kept, theirs.kept)
+        assert_allclose(ours.grouping, theirs.grouping, rtol=0, atol=ROUNDOFF)
+        grouped += ours.merged(columns.names[10 * len(robot.links) :])
+    return grouped
+
+
+@pytest.mark.parametrize("name", ["planar2r", "ur5", "panda", "tx40", "puma560"])
+@pytest.mark.parametrize("gravity", [MOUNTS["floor"], NOWHERE, (1.3, -2.2, 5.5)])
+def test_drives_are_reduced_exactly(name: str, gravity: Any) -> None:
+    grouped = assert_drives_are_exact(load_robot(name).with_gravity(gravity))
+    assert {name.rstrip("0123456789") for name in grouped} <= {"armature"}
+
+
+def test_drives_of_trees_are_reduced_exactly() -> None:
+    grouped: set[str] = set()
+    for seed in range(25):
+        robot = special_tree(seed)
+        if exact_geometry(robot).exact:
+            grouped.update(assert_drives_are_exact(robot))
+    assert any(name.startswith("offset") for name in grouped)  # of a slide, whose weight is one
+
+
+def test_drives_of_a_table_in_letters() -> None:
+    base = reduce_exact(load_symbolic("planar2r"), armature=True, friction=True)
+    robot = load_robot("planar2r")
+    columns = stack(derive(robot), friction=friction_terms(robot))
+    assert_allclose(base.numbers(a2=0.5).grouping, reduce_stack(columns).grouping)
+    assert base.khalil[-6:] == tuple(
+        f"{name} = {name}"
+        for name in ("viscous1", "viscous2", "coulomb1", "coulomb2", "offset1", "offset2")
+    )
 
 
 def test_coupled_drives_show_their_armatures() -> None:
