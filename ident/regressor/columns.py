@@ -188,16 +188,22 @@ class DriveTerm(ABC):
 
     def pullback(self, columns: Indices, motion: Motion, slopes: Array) -> Array:
         """Slopes (3, n, N) by q, dq and ddq of ``Σ slopes·values``, slopes (k, N) of entries."""
-        at, gains = self._places(columns)
-        of_drive = np.zeros((len(self._coupling), slopes.shape[1]))
-        np.add.at(of_drive, columns[at[:, 1]], gains[:, None] * slopes)
+        out = np.zeros((3, len(self._coupling), slopes.shape[1]))
+        of_drive = out[self.order]
+        if self._coupled:
+            at, gains = self._places(columns)
+            np.add.at(of_drive, columns[at[:, 1]], gains[:, None] * slopes)
+        else:
+            of_drive[columns] = slopes
         of_drive *= self.slope(self._drives(motion)).T
-        out = np.zeros((3, *of_drive.shape))
-        out[self.order] = self._coupling.T @ of_drive if self._coupled else of_drive
+        if self._coupled:
+            out[self.order] = self._coupling.T @ of_drive
         return out
 
     def _places(self, columns: Indices) -> tuple[Indices, Array]:
         """Joint and place among ``columns`` (k, 2) of what is not zero, and its gain (k,)."""
+        if not self._coupled:
+            return np.column_stack([columns, np.arange(len(columns))]), np.ones(len(columns))
         gains = self._coupling.T[:, columns]
         at = np.argwhere(gains)
         return at, gains[tuple(at.T)]
