@@ -53,19 +53,23 @@ def assemble(
     parents: list[int] = []
     parts: dict[int, list[Part]] = defaultdict(list)
 
-    def visit(link: str, carrier: int, R_ab: Array, p_a_ab: Array) -> None:
-        parts[carrier].append(Part(link=link, R_ab=R_ab, p_a_ab=p_a_ab, pi=inertials[link]))
-        for edge in children[link]:
+    # A stack, not a recursion: descriptions chain more fixed links than Python nests calls.
+    ahead: list[tuple[str, int, Edge | None, Array, Array]]
+    ahead = [(root, -1, None, np.eye(3), np.zeros(3))]
+    while ahead:
+        link, carrier, edge, R_ab, p_a_ab = ahead.pop()
+        if edge is not None:
             R0, p0 = R_ab @ edge.joint.R0, p_a_ab + R_ab @ edge.joint.p0
             if edge.fixed:
-                visit(edge.child, carrier, R0, p0)
+                R_ab, p_a_ab = R0, p0
             else:
                 letters = tuple((name, R_ab @ d) for name, d in edge.joint.letters)
                 joints.append(replace(edge.joint, R0=R0, p0=p0, letters=letters))
                 parents.append(carrier)
-                visit(edge.child, len(joints) - 1, np.eye(3), np.zeros(3))
+                carrier, R_ab, p_a_ab = len(joints) - 1, np.eye(3), np.zeros(3)
+        parts[carrier].append(Part(link=link, R_ab=R_ab, p_a_ab=p_a_ab, pi=inertials[link]))
+        ahead += [(e.child, carrier, e, R_ab, p_a_ab) for e in reversed(children[link])]
 
-    visit(root, -1, np.eye(3), np.zeros(3))
     _no_loop(inertials, parts, where)
     joints = _numbered(joints, where)
     return Robot(

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ from ident.arrays import Array
 from ident.conventions import MOUNTS
 from ident.errors import ModelError
 from ident.model import inertia, rotation
+from ident.model.joints import Joint
 from ident.model.registry import load_robot
 from ident.model.tree import Edge, assemble
 from ident.regressor.rigid import derive
@@ -105,6 +107,32 @@ def test_mimics_share_a_coordinate_and_the_order_of_description_does_not_matter(
     assert [link.joint.coordinate for link in coupled.links] == [1, 0, 1]
     R, _ = coupled.forward([0.0, 0.7])
     assert_array_equal(R[0], coupled.links[0].joint.placement(0.7)[0])
+
+
+def test_a_chain_may_be_longer_than_python_nests_calls() -> None:
+    turning = Joint(name="", kind="continuous", R0=np.eye(3), p0=np.ones(3), axis=np.eye(3)[2])
+    names = [f"link{i}" for i in range(3000)]
+    edges = [
+        Edge(parent=a, child=b, joint=replace(turning, name=b), fixed=b != names[-1])
+        for a, b in pairwise(names)
+    ]
+    robot = assemble("chain", {name: np.zeros(10) for name in names}, edges, where="test")
+    assert [part.link for part in robot.base_parts] == names[:-1]
+    assert_array_equal(robot.links[0].joint.p0, [2999.0, 2999.0, 2999.0])
+
+
+def test_links_are_numbered_depth_first_in_the_order_of_the_description() -> None:
+    turning = Joint(name="", kind="continuous", R0=np.eye(3), p0=np.zeros(3), axis=np.eye(3)[2])
+    described = ["a/b", "a/c", "b/d", "c/e", "b/f", "a/g", "d/h"]
+    pairs = [pair.split("/") for pair in described]
+    edges = [
+        Edge(parent=a, child=b, joint=replace(turning, name=b), fixed=b in "cf") for a, b in pairs
+    ]
+    robot = assemble("tree", dict.fromkeys("abcdefgh", np.zeros(10)), edges, where="test")
+    assert robot.joints == tuple("bdheg")
+    assert [link.parent for link in robot.links] == [-1, 0, 1, -1, -1]
+    assert [part.link for part in robot.base_parts] == ["a", "c"]
+    assert [part.link for part in robot.links[0].parts] == ["b", "f"]
 
 
 @pytest.mark.parametrize(
