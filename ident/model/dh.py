@@ -52,7 +52,7 @@ class DHRow:
     effort: float = np.inf
 
     def __post_init__(self) -> None:
-        """Check the kind of joint and the shapes."""
+        """Check the kind of joint, the shapes and the mass."""
         where = f"DH row '{self.link}'"
         if self.type not in KINDS:
             raise ModelError(f"{where} type", f"'{self.type}'", expected=", ".join(KINDS))
@@ -65,6 +65,7 @@ class DHRow:
                 continue
             finite = name not in {"position", "velocity", "effort"}
             frozen(getattr(self, name), shape, where=f"{where} {name}", finite=finite)
+        inertia.checked_mass(self.mass, f"{where} mass")
 
 
 _LETTER = re.compile(r"[+-]?[A-Za-z]\w*", re.ASCII)

@@ -39,7 +39,7 @@ class Drives:
     springs: tuple[Spring, ...] = ()
 
     def __post_init__(self) -> None:
-        """Check and lock the arrays."""
+        """Check and lock the arrays; identified friction and armature may come out negative."""
         n = len(np.atleast_1d(self.gear_ratio))
         shapes: dict[str, tuple[int, ...]] = {"coupling": (n, n), "effort_rated": (n,)}
         for name in ("coupling", "gear_ratio", "armature", "viscous", "coulomb", "effort_rated"):
@@ -48,6 +48,10 @@ class Drives:
                 getattr(self, name), shapes.get(name, (n,)), where=f"drives.{name}", finite=finite
             )
             object.__setattr__(self, name, array)
+        if not self.gear_ratio.all():
+            raise ModelError("drives.gear_ratio", "0", expected="motor turns per drive turn")
+        if (low := self.effort_rated[self.effort_rated < 0.0]).size:
+            raise ModelError("drives.effort_rated", f"{low[0]:g}", expected="a magnitude, or NaN")
         if abs(np.linalg.det(self.coupling)) < 1e-9:
             raise ModelError("drives.coupling", "singular matrix", expected="an invertible one")
         kinds = [(spring.kind, spring.joint) for spring in self.springs]

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from ident.arrays import Array
 from ident.conventions import INERTIAL, PINOCCHIO_INERTIAL
+from ident.errors import ModelError
 
 # Positions of Ixx, Ixy, Ixz, Iyy, Iyz, Izz in a symmetric matrix, row by row.
 _TENSOR = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))
@@ -28,6 +29,19 @@ def tensor(six: ArrayLike) -> Array:
     """Symmetric 3×3 matrix of (Ixx, Ixy, Ixz, Iyy, Iyz, Izz)."""
     xx, xy, xz, yy, yz, zz = np.asarray(six, dtype=np.float64)
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+
+def checked_mass(mass: float, where: str) -> float:
+    """``mass`` (kg) of a described body.
+
+    Raises
+    ------
+    ModelError
+        It is negative.
+    """
+    if mass < 0.0:
+        raise ModelError(where, f"{mass:g} kg", expected="zero or more")
+    return mass
 
 
 def pi_from_com(mass: float, com: ArrayLike, inertia_c: ArrayLike) -> Array:

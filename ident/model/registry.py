@@ -246,8 +246,6 @@ def _base(table: DHTable) -> tuple[Array, Array]:
 def _drives(file: RobotFile, robot: Robot) -> Drives:
     """Drives of the description with what the file says of them."""
     n = robot.n
-    if 0.0 in (file.drives.gear_ratio or []):
-        raise ModelError("drives.gear_ratio", "0", expected="motor turns per joint turn")
     given = {**file.drives.model_dump(exclude={"springs"}), **file.friction.model_dump()}
     known: dict[str, Any] = {
         name: frozen(

@@ -80,7 +80,7 @@ class _Row(_Table):
     link: Name
     joint: Name
     type: JointKind = "revolute"
-    mass: NotNegative = 0.0
+    mass: FiniteFloat = 0.0
     com: Triple = [0.0] * 3
     inertia_c: Six = [0.0] * 6
     position: list[float] = Field(default=[-np.inf, np.inf], min_length=2, max_length=2)

@@ -58,13 +58,14 @@ class ScrewRow:
     effort: float = np.inf
 
     def __post_init__(self) -> None:
-        """Check the kind of joint, the shapes, and that there is one screw, without pitch."""
+        """Check the kind of joint, the shapes, the mass, and that there is one screw, without pitch."""
         if self.type not in KINDS:
             raise ModelError(f"{self.where} type", f"'{self.type}'", expected=", ".join(KINDS))
         for name, shape in _SHAPES.items():
             given, finite = getattr(self, name), name not in {"position", "velocity", "effort"}
             if given is not None:
                 frozen(given, shape, where=f"{self.where} {name}", finite=finite)
+        inertia.checked_mass(self.mass, f"{self.where} mass")
         if (self.axis is None) == (self.screw is None):
             found = "both or neither of 'axis' and 'screw'"
             raise ModelError(self.where, found, expected="exactly one")

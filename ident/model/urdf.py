@@ -111,9 +111,7 @@ def _pi(link: ElementTree.Element, where: str, notes: list[Finding]) -> Array:
     if mass is None:
         raise ModelError(f"{where} <inertial>", "no <mass>", expected="a mass in kg")
     R, com = _origin(element, where)
-    mass_kg = _number(mass, "value", where)
-    if mass_kg < 0.0:
-        raise ModelError(f"{where} <mass value>", f"{mass_kg:g} kg", expected="zero or more")
+    mass_kg = inertia.checked_mass(_number(mass, "value", where), f"{where} <mass value>")
     about_com = element.find("inertia")
     six = [0.0] * 6
     if about_com is not None:

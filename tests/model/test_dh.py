@@ -96,6 +96,7 @@ def test_standard_modified_and_urdf_agree(seed: int) -> None:
         ({"type": "helical"}, "type"),
         ({"com": (0.0, 0.0)}, "com"),
         ({"inertia_c": (1.0,) * 5}, "inertia_c"),
+        ({"mass": -1.0}, "mass: -1 kg"),
         ({"a": "0.5 m"}, "a"),
         ({"alpha": float("nan")}, "alpha"),
         ({"position": (0.0,)}, "position"),

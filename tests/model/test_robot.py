@@ -9,6 +9,7 @@ from ident.arrays import Array
 from ident.conventions import MOUNTS
 from ident.errors import ModelError
 from ident.model import inertia, rotation
+from ident.model.drives import Drives
 from ident.model.joints import Joint
 from ident.model.registry import load_robot
 from ident.model.tree import Edge, assemble
@@ -152,3 +153,17 @@ def test_without_a_home_a_robot_rests_where_its_limits_allow(limits, home) -> No
 def test_limits_that_cannot_be_are_refused(limits) -> None:
     with pytest.raises(ModelError, match="limits"):
         replace(load_robot("planar2r").links[0].joint, **limits)
+
+
+@pytest.mark.parametrize(
+    ("values", "found"),
+    [
+        ({"effort_rated": np.array([-5.0])}, "effort_rated: -5"),
+        ({"gear_ratio": np.array([0.0])}, "gear_ratio: 0"),
+        ({"coupling": np.zeros((1, 1))}, "coupling: singular"),
+    ],
+)
+def test_drives_that_cannot_be_are_refused(values, found) -> None:
+    with pytest.raises(ModelError, match=found):
+        replace(Drives.plain(1), **values)
+    assert np.isnan(Drives.plain(1).effort_rated).all()

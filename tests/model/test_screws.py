@@ -125,6 +125,7 @@ def test_a_frame_on_its_axis_stays_where_it_is_and_keeps_its_decimals() -> None:
             "a turning part",
         ),
         ({"inertia_c": (1.0,) * 5}, "inertia_c"),
+        ({"mass": -1.0}, "mass: -1 kg"),
         ({"parent": "link9"}, "unknown parent 'link9'"),
         ({"position": (1.0, 0.0)}, "limits"),
     ],

@@ -84,6 +84,7 @@ def test_fixed_links_are_lumped_where_they_sit() -> None:
         (arm((' type="revolute"', "")), "joint 'j1'", "type ''"),
         (arm(('<mass value="2"/>', "")), "link 'one' <inertial>", "no <mass>"),
         (arm(('<mass value="2"/>', "<mass/>")), "link 'one' <mass>", "no 'value'"),
+        (arm(('value="2"', 'value="-2"')), "link 'one' <mass value>", "-2 kg"),
         (arm(('value="2"', 'value="nan"')), "link 'one' <mass value>", "'nan'"),
         (arm(('ixx="1"', 'ixx="inf"')), "link 'one' <inertia ixx>", "'inf'"),
         (arm(('value="2"', 'value="two"')), "link 'one' <mass value>", "'two'"),
