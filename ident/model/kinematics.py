@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ident.arrays import Array, frozen
-from ident.model.inertia import skew
 from ident.model.joints import Joint, letters_left
 
 if TYPE_CHECKING:
@@ -42,23 +42,27 @@ def frames_and_base(robot: Robot, q: ArrayLike) -> tuple[Array, Array]:
         np.empty((len(q), len(robot.links) + 1, 3)),
     )
     R[:, -1], p[:, -1] = np.eye(3), 0.0
+    R_ab, p_ab = _placements([link.joint for link in robot.links], q)
     for i, link in enumerate(robot.links):
-        joint, R_0a, p_0a = link.joint, R[:, link.parent], p[:, link.parent]
-        x = joint.multiplier * q[:, joint.coordinate] + joint.offset
-        if joint.turns:
-            np.matmul(R_0a, _turned(joint, x), out=R[:, i])
-            p[:, i] = p_0a + R_0a @ joint.p0
-        else:
-            np.matmul(R_0a, joint.R0, out=R[:, i])
-            p_ab = joint.p0 + np.multiply.outer(x, joint.R0 @ joint.axis)
-            p[:, i] = p_0a + np.einsum("kij,kj->ki", R_0a, p_ab)
+        R_0a, p_0a = R[:, link.parent], p[:, link.parent]
+        np.matmul(R_0a, R_ab[:, i], out=R[:, i])
+        p[:, i] = p_0a + (R_0a @ p_ab[:, i, :, None])[..., 0]
     return R, p
 
 
-def _turned(joint: Joint, angle: Array) -> Array:
-    """``R0 · rot(axis, angle)`` (N, 3, 3), by Rodrigues' formula."""
-    odd = joint.R0 @ skew(joint.axis)
-    sine, versine = np.sin(angle), 1.0 - np.cos(angle)
-    parts = np.stack([odd.ravel(), (odd @ skew(joint.axis)).ravel()])
-    turned = np.column_stack([sine, versine]) @ parts + joint.R0.ravel()
-    return np.asarray(turned.reshape(-1, 3, 3))
+def _placements(joints: Sequence[Joint], q: Array) -> tuple[Array, Array]:
+    """``R_ab`` (N, links, 3, 3) and ``p_a_ab`` (N, links, 3) of every joint, by Rodrigues."""
+    gain, offset, turns = (
+        np.array([getattr(joint, name) for joint in joints])
+        for name in ("multiplier", "offset", "turns")
+    )
+    R0, p0, axis = (
+        np.array([getattr(joint, name) for joint in joints]) for name in ("R0", "p0", "axis")
+    )
+    x = gain * q[:, [joint.coordinate for joint in joints]] + offset
+    angle, way = np.where(turns, x, 0.0)[..., None, None], np.where(turns, 0.0, x)[..., None]
+    # Columns of skew(a) are a × e_k.
+    S = np.cross(axis[:, None], np.eye(3)).transpose(0, 2, 1)
+    odd = R0 @ S
+    R_ab = R0 + np.sin(angle) * odd + (1.0 - np.cos(angle)) * (odd @ S)
+    return R_ab, p0 + way * (R0 @ axis[:, :, None])[..., 0]

@@ -46,7 +46,7 @@ def test_no_configuration_has_no_frames() -> None:
 
 
 def test_what_has_no_frames_is_refused() -> None:
-    with pytest.raises(ModelError, match="q: shape 6.*any×6"):
+    with pytest.raises(ModelError, match=r"q: shape 6.*any×6"):
         frames(load_robot("ur5"), np.zeros(6))
     with pytest.raises(ModelError, match="no value for length a2"):
         frames(load_symbolic("planar2r"), np.zeros((1, 2)))
