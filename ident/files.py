@@ -8,7 +8,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from ident.errors import UsageError
@@ -48,7 +48,7 @@ def whole_file(path: Path) -> Iterator[Path]:
 
 
 def write_together(folder: Path, contents: Mapping[str, bytes]) -> None:
-    """Write files that belong together: none is in its place before all are written.
+    """Write files that belong together: all of them come into their places, or none.
 
     Raises
     ------
@@ -58,14 +58,38 @@ def write_together(folder: Path, contents: Mapping[str, bytes]) -> None:
     missing = [place for place in (folder, *folder.parents) if not place.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with ExitStack() as all_of_them:
+        with tempfile.TemporaryDirectory(dir=folder, prefix=".together.") as beside:
+            fresh, earlier = Path(beside, "fresh"), Path(beside, "earlier")
+            fresh.mkdir()
+            earlier.mkdir()
             for name, content in contents.items():
-                sibling = all_of_them.enter_context(whole_file(folder / name))
-                sibling.write_bytes(content)
+                (fresh / name).write_bytes(content)
+            _exchange(folder, fresh, earlier, list(contents))
     except OSError as e:
         raise _unwritable(folder, e) from e
     finally:
         _remove_empty(missing)
+
+
+def _exchange(folder: Path, fresh: Path, earlier: Path, names: Sequence[str]) -> None:
+    """Put fresh files in their places; if one cannot be, ``earlier`` keeps what goes back."""
+    for name in names:
+        if (folder / name).is_dir():
+            raise _unwritable(folder / name, IsADirectoryError())
+        if os.path.lexists(folder / name):
+            shutil.copy2(folder / name, earlier / name, follow_symlinks=False)
+    begun: list[str] = []
+    try:
+        for name in names:
+            begun.append(name)
+            os.replace(fresh / name, folder / name)
+    except BaseException:
+        for name in begun:
+            if os.path.lexists(earlier / name):
+                os.replace(earlier / name, folder / name)
+            elif not (fresh / name).exists():
+                (folder / name).unlink()
+        raise
 
 
 @contextmanager
@@ -162,8 +186,11 @@ def _replace(fresh: Path, target: Path, own: set[str]) -> None:
 
 
 def _unwritable(path: Path, e: OSError) -> UsageError:
-    in_the_way = isinstance(e, FileExistsError | NotADirectoryError)
-    reason = "a file stands where a folder is needed" if in_the_way else e.strerror or e
+    reason = str(e.strerror or e)
+    if isinstance(e, FileExistsError | NotADirectoryError):
+        reason = "a file stands where a folder is needed"
+    elif isinstance(e, IsADirectoryError):
+        reason = "a folder stands where a file is needed"
     return UsageError(str(path), f"cannot be written: {reason}", remedy="choose another place")
 
 

@@ -130,6 +130,49 @@ def test_files_that_belong_together_change_together(tmp_path):
     assert (tmp_path / "a/b/x").read_bytes() == (tmp_path / "a/b/y").read_bytes() == b"1"
 
 
+@pytest.mark.parametrize("last", ["x", "y", "z"])
+def test_a_folder_in_the_way_of_one_file_leaves_all_as_they_were(tmp_path, last):
+    names = sorted({"x", "y", "z"} - {last}) + [last]
+    (tmp_path / last).mkdir()
+    (tmp_path / names[0]).write_text("mine")
+    with pytest.raises(UsageError, match=f"{last}: cannot be written: a folder stands where"):
+        write_together(tmp_path, dict.fromkeys(names, b"2"))
+    assert listing(tmp_path) == {last, names[0]}
+    assert (tmp_path / names[0]).read_text() == "mine"
+
+
+@pytest.mark.parametrize("error", [PermissionError(13, "Permission denied"), KeyboardInterrupt()])
+@pytest.mark.parametrize("failing", range(3))
+def test_files_that_change_together_go_back_together(tmp_path, monkeypatch, error, failing):
+    (tmp_path / "x").write_text("first")
+    (tmp_path / "z").symlink_to("x")
+    replace, calls = os.replace, []
+
+    def interrupted(source, target):
+        calls.append(source)
+        if len(calls) == failing + 1:
+            raise error
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", interrupted)
+    kind = UsageError if isinstance(error, OSError) else KeyboardInterrupt
+    with pytest.raises(kind):
+        write_together(tmp_path, {"x": b"2", "y": b"2", "z": b"2"})
+    assert listing(tmp_path) == {"x", "z"}
+    assert (tmp_path / "x").read_text() == "first"
+    assert (tmp_path / "z").is_symlink()
+    monkeypatch.undo()
+    write_together(tmp_path, {"x": b"2", "y": b"2", "z": b"2"})
+    assert listing(tmp_path) == {"x", "y", "z"}
+    assert (tmp_path / "y").stat().st_mode & 0o777 == 0o666 & ~umask()
+
+
+def umask():
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
 @pytest.mark.parametrize("name", ["../../evil", "a/b", "..", ".", "", ".hidden", "a\\b", "a\0b"])
 def test_a_name_becomes_one_component_of_a_path(tmp_path, name):
     safe = file_name(name)

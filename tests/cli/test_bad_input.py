@@ -254,6 +254,14 @@ def test_export_writes_all_formats_or_none(run, here, logs):
     assert everything(here) == before
 
 
+def test_derive_writes_all_its_files_or_none(run, here):
+    (here / "code/planar2r_base_parameters.csv").mkdir(parents=True)
+    before = everything(here)
+    failed = run("derive", "planar2r", "--c", "--python", "-o", "code")
+    refused(failed, USAGE, "planar2r_base_parameters.csv", "a folder stands where a file")
+    assert everything(here) == before
+
+
 @pytest.mark.parametrize("option", [("--starts", "0"), ("--harmonics", "1"), ("--margin", "2")])
 def test_an_excitation_that_cannot_be(run, here, option):
     refused(run("excite", "planar2r", "--starts", "2", *option), USAGE, option[0].strip("-"))
