@@ -132,7 +132,7 @@ def test_files_that_belong_together_change_together(tmp_path):
 
 @pytest.mark.parametrize("last", ["x", "y", "z"])
 def test_a_folder_in_the_way_of_one_file_leaves_all_as_they_were(tmp_path, last):
-    names = sorted({"x", "y", "z"} - {last}) + [last]
+    names = [*sorted({"x", "y", "z"} - {last}), last]
     (tmp_path / last).mkdir()
     (tmp_path / names[0]).write_text("mine")
     with pytest.raises(UsageError, match=f"{last}: cannot be written: a folder stands where"):

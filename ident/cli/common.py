@@ -32,6 +32,8 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 INTERRUPTED, INTERNAL, USAGE = 130, 1, 2
+# No gravity, length or time of an arm comes near; squares and products stay far from overflow.
+_LARGEST = 1e6
 
 
 def guarded(verb: Callable[P, R]) -> Callable[P, R]:
@@ -242,6 +244,8 @@ def numbers(option: str, text: str, count: int = 0) -> tuple[float, ...]:
         ) from e
     if not all(map(math.isfinite, values)):
         raise UsageError(option, f"'{text}'", expected="finite numbers")
+    if max(map(abs, values)) > _LARGEST:
+        raise UsageError(option, f"'{text}'", expected=f"numbers within ±{_LARGEST:,.0f}")
     if count and len(values) != count:
         raise UsageError(option, f"{len(values)} numbers in '{text}'", expected=str(count))
     return values
@@ -277,13 +281,17 @@ def fit_options(method: str, friction: str) -> FitOptions:
         An unknown method or friction term.
     """
     from ident.fit.options import METHODS, FitOptions
-    from ident.regressor.friction import known_terms
 
     if method not in METHODS:
         raise UsageError("--method", f"'{method}'", expected=", ".join(METHODS))
-    return FitOptions(
-        method=method, friction=known_terms(() if friction == "none" else friction.split(","))
-    )
+    return FitOptions(method=method, friction=friction_names(friction))
+
+
+def friction_names(text: str) -> tuple[str, ...]:
+    """Friction terms of an option, ``none`` for none."""
+    from ident.regressor.friction import known_terms
+
+    return known_terms(() if text == "none" else text.split(","))
 
 
 def repeat_findings(scores: Sequence[Validation]) -> list[Finding]:

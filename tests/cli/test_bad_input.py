@@ -171,6 +171,7 @@ def test_a_place_that_cannot_be_written(run, here, logs, words):
         (("--gravity", "0,0"), ("--gravity", "3")),
         (("--gravity", "down"), ("--gravity", "'down'", "0,0,-9.81")),
         (("--gravity", "nan,0,0"), ("--gravity", "finite")),
+        (("--gravity", "1e300,0,0"), ("--gravity", "1e300", "within ±1,000,000")),
         (("--gravity", "0,0,-9.81", "--mount", "wall"), ("--gravity", "--mount")),
         (("--mount", "table"), ("--mount", "'table'", "wall")),
         (("--method", "magic"), ("--method", "'magic'", "wls")),

@@ -301,6 +301,7 @@ def test_reduce_in_latex(run):
         (("planar2r", "--lengths", ""), "names with numbers"),
         (("planar2r", "--lengths", "L1=0.5,L1=0.6"), "names with numbers"),
         (("planar2r", "--lengths", "L1=x"), "'x'"),
+        (("planar2r", "--lengths", "L1=-1e300"), "within ±1,000,000"),
         (("planar2r", "--lengths", "L1=0.5"), "no length 'L1'"),
         (("planar2r", "--symbolic", "--lengths", "L1=0.5"), "one of them"),
         (("planar2r", "--names", "craig"), "standard, khalil"),
