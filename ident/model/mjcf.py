@@ -1,18 +1,19 @@
 """Read MJCF through MuJoCo's own parser and compiler, without the meshes of the file.
 
 What does not bear on the dynamics (meshes, textures, materials, geoms of bodies whose inertia is
-given, sensors, tendons through geoms) is dropped before the model is compiled, so that a vendor's
-file loads alone. Masses that geoms of simple shape imply are kept, and so are the compiler's own
-settings (``balanceinertia``, ``settotalmass`` and the like).
+given, sensors, tuples) is dropped before the model is compiled, so that a vendor's file loads
+alone; geoms that a tendon may wrap around stay. Masses that geoms of simple shape imply are kept,
+and so are the compiler's own settings (``balanceinertia``, ``settotalmass`` and the like).
 
 A moving link is named after its body, and its frame has the body's axes and the joint's anchor as
-its origin. Of several joints in one body, all but the last move links without mass. ``ref`` shifts
-a joint's coordinate against the drawn pose, ``springref`` is the rest position of its spring.
+its origin. Of several joints in one body, all but the last move links without mass. What has no
+name in the file gets one that is free there. ``ref`` shifts a joint's coordinate against the drawn
+pose, ``springref`` is the rest position of its spring.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
@@ -75,6 +76,7 @@ def parse_mjcf(text: str, *, where: str = "MJCF") -> Robot:
 
 def _robot(module: ModuleType, spec: Any, where: str, folder: Path) -> Robot:
     needing = _strip(module, spec)
+    _name(spec)
     try:
         model = spec.compile()
     except ValueError as e:
@@ -108,22 +110,53 @@ def _strip(module: ModuleType, spec: Any) -> dict[str, list[str]]:
     spec.compiler.fusestatic = False
     for body in spec.bodies:
         given = body.explicitinertial and from_geoms != kinds.mjINERTIAFROMGEOM_TRUE
-        if body.name == "world" or given or from_geoms == kinds.mjINERTIAFROMGEOM_FALSE:
-            _delete(spec, body.geoms)
+        unasked = body.name == "world" or given or from_geoms == kinds.mjINERTIAFROMGEOM_FALSE
         for geom in list(body.geoms):
             weightless = geom.mass == 0.0 or (np.isnan(geom.mass) and geom.density == 0.0)
-            if weightless or not low <= geom.group <= high:
-                _delete(spec, [geom])
+            if unasked or weightless or not low <= geom.group <= high:
+                if not _may_be_wrapped(module, geom):
+                    _delete(spec, [geom])
             elif geom.meshname:
                 weighed.setdefault(body.name, []).append(geom.meshname)
     used = {mesh for meshes in weighed.values() for mesh in meshes}
     _delete(spec, (mesh for mesh in spec.meshes if mesh.name not in used))
-    for elements in (spec.sensors, spec.pairs, spec.skins, spec.hfields):
+    for elements in (spec.sensors, spec.pairs, spec.skins, spec.hfields, spec.tuples):
         _delete(spec, elements)
     for material in spec.materials:
         material.textures = [""] * len(material.textures)
     _delete(spec, spec.textures)
     return weighed
+
+
+def _may_be_wrapped(module: ModuleType, geom: Any) -> bool:
+    """Whether a tendon can run around a geom, which it then calls by name."""
+    round_ones = (module.mjtGeom.mjGEOM_SPHERE, module.mjtGeom.mjGEOM_CYLINDER)
+    return bool(geom.name) and not geom.meshname and geom.type in round_ones
+
+
+def _name(spec: Any) -> None:
+    """Name the bodies and joints that have no name, by their place in the compiled model."""
+    bodies = list(_depth_first(spec.worldbody))
+    joints = [joint for body in bodies for joint in body.joints]
+    for kind, elements, first in (("body", bodies, 0), ("joint", joints, 1)):
+        taken = {element.name for element in elements}
+        for number, element in enumerate(elements, first):
+            if not element.name:
+                element.name = _free(f"{kind}{number}", taken)
+                taken.add(element.name)
+
+
+def _depth_first(body: Any) -> Iterator[Any]:
+    yield body
+    for child in body.bodies:
+        yield from _depth_first(child)
+
+
+def _free(name: str, taken: Container[str]) -> str:
+    """``name``, with underscores behind it until nothing else is called so."""
+    while name in taken:
+        name += "_"
+    return name
 
 
 def _not_compiled(
@@ -146,14 +179,15 @@ def _not_compiled(
 
 def _described(module: ModuleType, model: Any, where: str) -> tuple[dict[str, Array], list[Edge]]:
     """Links and joints of a compiled model, in the file's order."""
-    inertials: dict[str, Array] = {_body_name(model, 0): np.zeros(10)}
+    bodies = [model.body(b).name for b in range(model.nbody)]
+    inertials: dict[str, Array] = {bodies[0]: np.zeros(10)}
     edges: list[Edge] = []
     coupled = followers(module, model, where)
     # Origin of each body's own frame in the link frame, which sits at the joint's anchor.
     inside = [np.zeros(3)]
     for b in range(1, model.nbody):
-        name, parent = _body_name(model, b), int(model.body_parentid[b])
-        carrier, R = _body_name(model, parent), _rotation(model.body_quat[b])
+        name, parent = bodies[b], int(model.body_parentid[b])
+        carrier, R = bodies[parent], _rotation(model.body_quat[b])
         p, anchor = inside[parent] + model.body_pos[b], np.zeros(3)
         joints = model.body_jntadr[b] + np.arange(model.body_jntnum[b])
         for j in joints.tolist():
@@ -166,7 +200,7 @@ def _described(module: ModuleType, model: Any, where: str) -> tuple[dict[str, Ar
             fixed = tie is not None and tie.driver < 0
             R_j, p_j = joint.placement(tie.offset) if fixed and tie else (joint.R0, joint.p0)
             joint = replace(joint, R0=R @ R_j, p0=p + R @ (anchor - before + p_j))
-            link = name if j == joints[-1] else f"{name}/{joint.name}"
+            link = name if j == joints[-1] else _free(f"{name}/{joint.name}", {*bodies, *inertials})
             edges.append(Edge(parent=carrier, child=link, joint=joint, fixed=fixed))
             inertials[link] = np.zeros(10)
             carrier, R, p = link, np.eye(3), np.zeros(3)
@@ -176,11 +210,6 @@ def _described(module: ModuleType, model: Any, where: str) -> tuple[dict[str, Ar
         inertials[name] = inertia.transformed(_pi(model, b), np.eye(3), -anchor)
         inside.append(-anchor)
     return inertials, edges
-
-
-def _body_name(model: Any, b: int) -> str:
-    """Name of a body, made up where it has none."""
-    return model.body(b).name or f"body{b}"
 
 
 def _rotation(quaternion: Array) -> Array:

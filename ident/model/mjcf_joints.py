@@ -29,8 +29,9 @@ class Follower:
 
 
 def joint_name(model: Any, j: int) -> str:
-    """Name of a joint, made up where it has none."""
-    return model.joint(j).name or f"joint{j + 1}"
+    """Name of a joint of a model in which each has one."""
+    name: str = model.joint(j).name
+    return name
 
 
 def followers(module: ModuleType, model: Any, where: str) -> dict[int, Follower]:

@@ -323,3 +323,55 @@ def test_what_a_file_switches_off_is_off() -> None:
     for flag in ("equality", "constraint"):
         assert parse_mjcf(PAIR.format(off.format(flag), TIE)).joints == ("a", "b")
     assert not parse_mjcf(PAIR.format(off.format("gravity"), TIE)).gravity.any()
+
+
+WRAPPED = """<mujoco><worldbody>
+  <geom name="post" type="cylinder" size=".05 .1" pos="0 0 1"/><site name="start" pos="0 0.2 1"/>
+  <body><inertial mass="2" pos="0 .1 0" diaginertia=".1 .1 .1"/><joint name="a" axis="1 0 0"/>
+    <geom name="roll" type="sphere" size=".1" pos="0 .3 .3" mass="7"/><geom size=".1" mass="9"/>
+    <body pos="0 .5 0"><joint name="b" axis="1 0 0"/><geom size=".1" pos="0 .4 0" mass="1"/>
+      <geom name="ball" type="sphere" size=".1" mass="0" pos="0 0 .4"/><site name="end"/></body>
+  </body></worldbody>
+  <tendon>
+    <spatial name="cable"><site site="start"/><geom geom="post"/><site site="start"/>
+      <geom geom="roll"/><site site="end"/><geom geom="ball"/><site site="start"/></spatial>
+    <fixed name="split"><joint joint="a" coef=".5"/><joint joint="b" coef=".5"/></fixed>
+  </tendon>
+  <actuator><motor name="winch" tendon="cable"/><motor name="both" tendon="split"/></actuator>
+  <custom><tuple name="t"><element objtype="geom" objname="roll" prm="0"/></tuple></custom>
+  <sensor><tendonpos tendon="cable"/></sensor>
+</mujoco>"""
+
+
+def test_tendons_stay_with_the_geoms_that_they_wrap_around() -> None:
+    robot = parse_mjcf(WRAPPED)
+    assert robot.joints == ("a", "b")
+    agrees(WRAPPED, robot)
+
+
+def test_a_tuple_may_name_what_is_dropped() -> None:
+    flat = '<geom name="flat" type="box" size="1 1 1"/>'
+    text = WRAPPED.replace('"roll" prm', '"flat" prm').replace('<geom size=".1" mass="9"/>', flat)
+    agrees(text, parse_mjcf(text))
+
+
+def test_names_that_are_made_up_are_free() -> None:
+    inertial = '<inertial mass="1" pos="0 .1 0" diaginertia="1 1 1"/>'
+    text = f"""<mujoco><worldbody>
+      <body>{inertial}<joint axis="1 0 0"/><joint name="joint1" axis="0 1 0"/>
+        <body name="body1">{inertial}<joint name="joint3_"/>
+          <body name="body1/joint2">{inertial}<joint name="joint2" axis="1 0 0"/>
+            <body>{inertial}<joint axis="1 0 0"/><joint name="joint5" axis="0 1 0"/></body>
+          </body></body></body>
+      <body name="body4">{inertial}<joint name="joint3"/><joint name="x" axis="1 0 0"/></body>
+      <body name="body4/joint3">{inertial}<joint name="y"/></body>
+      </worldbody></mujoco>"""
+    robot = parse_mjcf(text)
+    names = [link.name for link in robot.links]
+    assert robot.joints == (
+        *("joint1_", "joint1", "joint3_", "joint2", "joint5_", "joint5", "joint3", "x", "y"),
+    )
+    assert names == [
+        *("body1_/joint1_", "body1_", "body1", "body1/joint2", "body4_/joint5_", "body4_"),
+        *("body4/joint3_", "body4", "body4/joint3"),
+    ]
