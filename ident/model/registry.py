@@ -69,7 +69,7 @@ def _root_element(path: Path) -> str:
         with path.open("rb") as stream:
             for _, element in ElementTree.iterparse(stream, events=("start",)):
                 return str(element.tag)
-    except (OSError, ElementTree.ParseError):
+    except (OSError, ValueError, LookupError, ElementTree.ParseError):
         return ""
     return ""
 

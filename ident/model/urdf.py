@@ -6,6 +6,8 @@ Visuals, collisions and tags that we do not know are passed over here and kept i
 
 from __future__ import annotations
 
+import codecs
+import re
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -39,15 +41,49 @@ def read_urdf(path: Path) -> Robot:
         revolute, continuous, prismatic and fixed joints.
     """
     try:
-        # As it is, line ends included: an export gives back every byte that it does not change.
-        text = path.read_bytes().decode("utf-8")
+        content = path.read_bytes()
     except OSError as e:
         raise ModelError(str(path), f"cannot be read: {e.strerror}", expected="a URDF file") from e
-    except UnicodeDecodeError as e:
-        found = f"cannot be read: byte {e.start + 1} is not UTF-8"
+    return parse_urdf(_decoded(content, str(path)), where=str(path))
+
+
+def _decoded(content: bytes, where: str) -> str:
+    """Text of a file; one that is not in UTF-8, which exports write, declares it from here on.
+
+    A text in UTF-8 stays as it is, line ends included: an export gives back every byte that it
+    does not change.
+    """
+    encoding = _encoding(content)
+    try:
+        text = content.decode(encoding)
+        kept = text.encode() == content
+    except (UnicodeError, LookupError) as e:
+        at = f"byte {e.start + 1}" if isinstance(e, UnicodeDecodeError) else "its text"
+        found = f"cannot be read: {at} is not {encoding}"
         remedy = "save it as UTF-8, if it is text"
-        raise ModelError(str(path), found, expected="a URDF file", remedy=remedy) from e
-    return parse_urdf(text, where=str(path))
+        raise ModelError(where, found, expected="a URDF file", remedy=remedy) from e
+    return text if kept else re.sub(_DECLARATION, r"\1UTF-8", text, count=1)
+
+
+def _encoding(content: bytes) -> str:
+    """Encoding of an XML file, from its first bytes or else its declaration (XML 1.0, F)."""
+    for start, encoding in _STARTS.items():
+        if content.startswith(start):
+            return encoding
+    declared = re.match(_DECLARATION.encode(), content)
+    name = declared[2].decode() if declared else "UTF-8"
+    # Where the declaration was legible, the file has one byte a character, whatever it says.
+    return "UTF-8" if name.upper().startswith(("UTF-16", "UTF-32")) else name
+
+
+_STARTS = {
+    codecs.BOM_UTF8: "UTF-8",
+    codecs.BOM_UTF16_LE: "UTF-16",
+    codecs.BOM_UTF16_BE: "UTF-16",
+    b"<\0": "UTF-16-LE",
+    b"\0<": "UTF-16-BE",
+}
+_DECLARATION = r"""^(\s*<\?xml[^>]*?\sencoding\s*=\s*["'])([A-Za-z][A-Za-z0-9._-]*)"""
 
 
 def parse_urdf(text: str, *, where: str = "URDF") -> Robot:

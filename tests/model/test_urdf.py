@@ -5,7 +5,9 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from ident.errors import ModelError
+from ident.export.urdf import patch_urdf
 from ident.model import inertia
+from ident.model.registry import load_robot
 from ident.model.robot import Robot
 from ident.model.urdf import parse_urdf, read_urdf
 from ident.regressor.rigid import derive
@@ -174,6 +176,53 @@ def test_a_file_is_kept_to_the_byte(tmp_path: Path) -> None:
     path = tmp_path / "arm.urdf"
     path.write_bytes(content)
     assert read_urdf(path).description.encode() == content
+
+
+UMLAUTS = ARM.replace('"one"', '"Arm-Größe"').replace("arm", "Länge")
+
+
+@pytest.mark.parametrize("codec", ["ISO-8859-1", "windows-1252", "UTF-16", "GB18030", "utf-8"])
+def test_a_file_is_read_in_the_encoding_that_it_declares(tmp_path: Path, codec: str) -> None:
+    (tmp_path / "arm.urdf").write_bytes(declaring(codec).encode(codec))
+    robot = load_robot(tmp_path / "arm.urdf")
+    assert (robot.name, robot.links[0].name) == ("Länge", "Arm-Größe")
+    assert robot.description == declaring("utf-8" if codec == "utf-8" else "UTF-8")
+    (tmp_path / "again.urdf").write_text(patch_urdf(robot, robot.pi).text, encoding="utf-8")
+    assert_array_equal(read_urdf(tmp_path / "again.urdf").pi, robot.pi)
+
+
+def declaring(codec: str) -> str:
+    return UMLAUTS.replace('?xml version="1.0"?', f'?xml version="1.0" encoding="{codec}"?')
+
+
+@pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])
+def test_sixteen_bits_need_neither_mark_nor_declaration(tmp_path: Path, codec: str) -> None:
+    (tmp_path / "arm.urdf").write_bytes(UMLAUTS.encode(codec))
+    assert read_urdf(tmp_path / "arm.urdf").description == UMLAUTS
+
+
+@pytest.mark.parametrize("codec", ["ISO-8859-1", "ascii", "UTF-16", "utf8"])
+def test_plain_text_is_kept_to_the_byte_whatever_it_declares(tmp_path: Path, codec: str) -> None:
+    content = arm(('?xml version="1.0"?', f'?xml version="1.0" encoding="{codec}"?')).encode()
+    (tmp_path / "arm.urdf").write_bytes(content)
+    assert load_robot(tmp_path / "arm.urdf").description.encode() == content
+
+
+@pytest.mark.parametrize("codec", ["klingon", "rot13", "zlib", "ascii", "utf-8", "shift_jis"])
+def test_a_file_that_is_not_in_the_encoding_that_it_declares(tmp_path: Path, codec: str) -> None:
+    (tmp_path / "arm.urdf").write_bytes(declaring(codec).encode("latin-1"))
+    with pytest.raises(ModelError, match=rf"is not {codec} .*save it as UTF-8"):
+        load_robot(tmp_path / "arm.urdf")
+
+
+@pytest.mark.parametrize("codec", ["utf-8", "ISO-8859-1", "UTF-16"])
+def test_entities_that_would_fill_the_memory_are_refused(tmp_path: Path, codec: str) -> None:
+    lines = [f'<!ENTITY e{i + 1} "{f"&e{i};" * 10}">' for i in range(9)]
+    bomb = f"<!DOCTYPE robot [<!ENTITY e0 'lol'>{''.join(lines)}]><robot name='&e9;'/>"
+    text = f'<?xml version="1.0" encoding="{codec}"?>{bomb}'
+    (tmp_path / "arm.urdf").write_bytes(text.encode(codec))
+    with pytest.raises(ModelError, match="not XML: limit on input amplification"):
+        load_robot(tmp_path / "arm.urdf")
 
 
 def test_an_unreadable_file_is_named(tmp_path: Path) -> None:
