@@ -6,9 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ident.errors import UsageError
-from ident.excitation.design import DesignOptions, design
-from ident.excitation.fourier import Trajectory
+from ident.excitation.fourier import Trajectory, read_trajectory
 from ident.files import write_whole
 from ident.logs.recording import Facts
 from ident.logs.writer import write_log
@@ -18,43 +16,24 @@ from ident.simulation.run import Settings, SimulatedRun
 from ident.simulation.samples import make_samples
 
 ROBOT = "ur5"
-_STARTS = 1000
-_RUNS = {"run": ("excitation", 1), "validate": ("validation", 2)}
+_RUNS = ("run", "validate")
 
 
 def write_samples(root: Path) -> None:
-    """Write ``data/logs/ur5`` under ``root`` from ``trajectories/ur5``.
-
-    Trajectories that are there are played as they are; those that are not are designed first.
+    """Write the logs of ``data/logs/ur5`` under ``root``, from the trajectories that stand there.
 
     Raises
     ------
     UsageError
-        MuJoCo is not installed, or a file cannot be written.
+        MuJoCo is not installed, a trajectory cannot be read, or a file cannot be written.
     """
     robot, settings = load_robot(ROBOT), Settings()
-    trajectories = {
-        name: _trajectory(robot, root / "trajectories" / ROBOT / f"{stem}.json", seed)
-        for name, (stem, seed) in _RUNS.items()
-    }
-    samples = make_samples(robot, trajectories["run"], trajectories["validate"], settings=settings)
     folder = root / "data" / "logs" / ROBOT
-    folder.mkdir(parents=True, exist_ok=True)
+    trajectories = {name: read_trajectory(folder / f"{name}.trajectory.json") for name in _RUNS}
+    samples = make_samples(robot, trajectories["run"], trajectories["validate"], settings=settings)
     _write_json(folder / "truth.json", samples.truth.to_dict())
     for name, trajectory in trajectories.items():
         _write(folder / f"{name}.parquet", robot, getattr(samples, name), trajectory, settings)
-
-
-def _trajectory(robot: Robot, path: Path, seed: int) -> Trajectory:
-    if path.is_file():
-        try:
-            facts = json.loads(path.read_text(encoding="utf-8"))
-        except ValueError as e:
-            raise UsageError(str(path), f"not JSON: {e}", expected="a trajectory") from e
-        return Trajectory.from_dict(facts, where=str(path))
-    made = design(robot, DesignOptions(seed=seed, starts=_STARTS))
-    _write_json(path, made.to_dict())
-    return made.trajectory
 
 
 def _write(
@@ -81,5 +60,4 @@ def _write(
 
 
 def _write_json(path: Path, facts: Any) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, (json.dumps(facts, indent=1, ensure_ascii=False) + "\n").encode())

@@ -8,9 +8,11 @@ References
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -62,6 +64,11 @@ class FourierSeries:
     def period_s(self) -> float:
         """Length of a period in s."""
         return 2.0 * np.pi / self.omega
+
+    def times(self, points: int) -> Array:
+        """Times (M,) s of one period, ``points`` per period of the highest harmonic."""
+        count = points * self.harmonics
+        return np.asarray(np.arange(count) * (self.period_s / count))
 
     def derivative(self, t: ArrayLike, order: int) -> Array:
         """The ``order``-th time derivative (N, n) at times (N,) s; order 0 is the position."""
@@ -208,20 +215,38 @@ class Trajectory:
         return trajectory
 
 
+def read_trajectory(path: Path) -> Trajectory:
+    """Trajectory of a JSON file, such as ``ident excite`` writes.
+
+    Raises
+    ------
+    UsageError
+        It cannot be read, or holds no trajectory.
+    """
+    try:
+        facts = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as e:
+        raise UsageError(str(path), f"cannot be read: {e.strerror}", expected="a trajectory") from e
+    except ValueError as e:
+        raise UsageError(str(path), f"not JSON: {e}", expected="a trajectory") from e
+    return Trajectory.from_dict(facts, where=str(path))
+
+
 @dataclass(frozen=True, eq=False)
 class RestToRest:
-    """Series that start at a given position, at rest, from what is free to choose.
+    """Series that start at rest, from what is free to choose.
 
     At t = 0, and so at the end of every period, ``Σ_k a_jk = 0`` is zero velocity and
     ``Σ_k k b_jk = 0`` zero acceleration; ``q0_j = start_j + Σ_k b_jk/(kω)`` puts the start where it
-    belongs. Each condition takes one of the K coefficients, so that 2(K − 1) are free per joint.
-    The deviation from the start is linear in them.
+    belongs. Each condition takes one of the K coefficients, so that 2(K − 1) are free per joint,
+    and one more where the start may be shifted. The deviation from ``start`` is linear in them.
     """
 
     joints: tuple[str, ...]
     omega: float
     harmonics: int
     start: Array
+    shifts: bool = False
 
     def __post_init__(self) -> None:
         """Refuse what cannot move."""
@@ -239,7 +264,7 @@ class RestToRest:
     @property
     def free(self) -> int:
         """Number of free coefficients per joint."""
-        return 2 * (self.harmonics - 1)
+        return 2 * (self.harmonics - 1) + self.shifts
 
     @cached_property
     def bases(self) -> tuple[Array, Array]:
@@ -248,18 +273,32 @@ class RestToRest:
         return locked(_complement(np.ones_like(k))), locked(_complement(k))
 
     def series(self, free: ArrayLike) -> FourierSeries:
-        """Series of the free coefficients (n, 2(K − 1)): first those of a, then those of b."""
+        """Series of the free coefficients (n, free): the shift, if any, those of a, those of b."""
         shape = (len(self.joints), self.free)
         values = frozen(free, shape, where="free coefficients", error=UsageError)
-        half = self.harmonics - 1
-        a, b = (values[:, :half] @ self.bases[0].T, values[:, half:] @ self.bases[1].T)
+        shift, of_a, of_b = np.split(
+            values, [self.shifts, self.shifts + self.harmonics - 1], axis=1
+        )
+        a, b = of_a @ self.bases[0].T, of_b @ self.bases[1].T
         k = np.arange(1, self.harmonics + 1)
-        q0 = self.start + (b / (k * self.omega)).sum(axis=1)
+        q0 = self.start + shift.sum(axis=1) + (b / (k * self.omega)).sum(axis=1)
         return FourierSeries(joints=self.joints, omega=self.omega, a=a, b=b, q0=q0)
 
     def nearest(self, a: ArrayLike, b: ArrayLike) -> Array:
-        """Free coefficients (n, 2(K − 1)) of the admissible series nearest to any a, b (n, K)."""
-        return np.hstack([np.asarray(a) @ self.bases[0], np.asarray(b) @ self.bases[1]])
+        """Free coefficients (n, free), unshifted, of the admissible series nearest a, b (n, K)."""
+        parts = [np.asarray(a) @ self.bases[0], np.asarray(b) @ self.bases[1]]
+        return np.hstack([np.zeros((len(parts[0]), int(self.shifts))), *parts])
+
+    def maps(self, t: ArrayLike, orders: int) -> Array:
+        """What the free coefficients of a joint do: (orders, N, free) at times (N,) s.
+
+        Times the coefficients, they give the deviation from the start, velocity, acceleration, …
+        """
+        one = replace(self, joints=("one",), start=np.zeros(1))
+        units = [one.series(unit[None]) for unit in np.eye(self.free)]
+        return np.array(
+            [[u.derivative(t, order)[:, 0] for u in units] for order in range(orders)]
+        ).transpose(0, 2, 1)
 
 
 def waves(phase: Array, harmonics: int) -> tuple[Array, Array]:

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from ident.excitation.fourier import Trajectory
+from ident.excitation.fourier import Trajectory, read_trajectory
 from ident.model.registry import load_robot
 from ident.simulation.run import SimulatedRun
 from ident.simulation.samples import Samples, make_samples
@@ -16,21 +16,21 @@ from tests.tolerances import REPRODUCED
 pytest.importorskip("mujoco")
 
 ROOT = Path(__file__).resolve().parents[2]
-LOGS, PLANS = ROOT / "data" / "logs" / "ur5", ROOT / "trajectories" / "ur5"
+LOGS = ROOT / "data" / "logs" / "ur5"
 UR5 = load_robot("ur5")
 
 
 def plan(name: str) -> Trajectory:
-    return Trajectory.from_dict(json.loads((PLANS / f"{name}.json").read_text(encoding="utf-8")))
+    return read_trajectory(LOGS / f"{name}.trajectory.json")
 
 
 @pytest.fixture(scope="module")
 def samples() -> Samples:
-    return make_samples(UR5, plan("excitation"), plan("validation"))
+    return make_samples(UR5, plan("run"), plan("validate"))
 
 
-@pytest.mark.parametrize(("name", "source"), [("run", "excitation"), ("validate", "validation")])
-def test_a_log_is_made_again_from_its_recipe(samples: Samples, name: str, source: str) -> None:
+@pytest.mark.parametrize("name", ["run", "validate"])
+def test_a_log_is_made_again_from_its_recipe(samples: Samples, name: str) -> None:
     made: SimulatedRun = getattr(samples, name)
     table = pq.read_table(LOGS / f"{name}.parquet")
     np.testing.assert_allclose(table["time"], made.time, rtol=0, atol=REPRODUCED)
@@ -40,7 +40,7 @@ def test_a_log_is_made_again_from_its_recipe(samples: Samples, name: str, source
                 table[f"{joint}/{channel}"], getattr(made, channel)[:, j], rtol=0, atol=REPRODUCED
             )
     facts = table.schema.metadata
-    assert facts[b"trajectory_id"].decode() == plan(source).id
+    assert facts[b"trajectory_id"].decode() == plan(name).id
     assert facts[b"torque_timing"] == b"held"
     assert facts[b"effort_origin"] == b"simulated"
 
@@ -55,9 +55,9 @@ def test_the_truth_is_made_again_from_its_recipe(samples: Samples) -> None:
 
 
 def test_the_two_trajectories_differ() -> None:
-    assert plan("excitation").id != plan("validation").id
+    assert plan("run").id != plan("validate").id
     t = np.linspace(0.0, 10.0, 101)
-    gap = plan("excitation").states(t).q - plan("validation").states(t).q
+    gap = plan("run").states(t).q - plan("validate").states(t).q
     assert np.abs(gap).max() > 0.5
 
 
