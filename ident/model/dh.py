@@ -5,7 +5,7 @@ the z axis of frame i. A standard row reads ``Rz(θ) Tz(d) Tx(a) Rx(α)``: frame
 of link i, off its own joint axis. A standard table is therefore read as a modified one, with
 ``a, α`` handed on to the next row, and the inertias of row i, which the table gives in frame i, are
 carried by ``Tx(a) Rx(α)`` into the frame on the joint axis. Link frames of the Robot are always the
-latter.
+latter. Where ``a`` is a letter, the inertias wait for its number.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ import numpy as np
 from ident.arrays import Array, frozen
 from ident.errors import ModelError
 from ident.model import inertia, rotation
-from ident.model.joints import KINDS, Joint, JointKind
-from ident.model.robot import Robot
+from ident.model.joints import KINDS, Joint, JointKind, Letters
+from ident.model.robot import Link, Part, Robot
 from ident.model.tree import Edge, assemble
 
 Convention = Literal["standard", "modified"]
@@ -123,19 +123,29 @@ def robot_of_table(
     ends = [_end(row) for row in rows]
     still = _Placement(np.eye(3), np.zeros(3))
     # Where the joint of each row sits in its parent, and where its tabled frame sits in its link.
-    before, after = ([still, *ends[:-1]], ends) if convention == "standard" else (ends, None)
+    standard = convention == "standard"
+    before, after = ([still, *ends[:-1]], ends) if standard else (ends, [still] * len(rows))
     if base is not None:
         before = [before[0].seen_from(*base), *before[1:]]
     inertials = {"base_link": np.zeros(10)}
-    for i, row in enumerate(rows):
-        pi = inertia.pi_from_com(row.mass, row.com, inertia.tensor(row.inertia_c))
-        inertials[row.link] = after[i].carry(pi, f"{where} row '{row.link}'") if after else pi
+    tabled = {row.link: end.part(row) for row, end in zip(rows, after, strict=True)}
+    for part in tabled.values():
+        if part.letters:
+            inertials[part.link] = np.zeros(10)
+        else:
+            inertials[part.link] = part.pi_carrier if standard else part.pi
     parents = ["base_link", *(row.link for row in rows)]
     edges = [
         Edge(parent=parent, child=row.link, joint=_joint(row, placement), fixed=False)
         for parent, row, placement in zip(parents, rows, before, strict=False)
     ]
-    return assemble(name, inertials, edges, where=where)
+    robot = assemble(name, inertials, edges, where=where)
+    return replace(robot, links=tuple(_waiting(link, tabled[link.name]) for link in robot.links))
+
+
+def _waiting(link: Link, tabled: Part) -> Link:
+    """The link with its inertia in the tabled frame, if a letter parts that from its own."""
+    return replace(link, parts=(tabled,)) if tabled.letters else link
 
 
 def lettered(rows: Sequence[DHRow]) -> list[DHRow]:
@@ -177,18 +187,13 @@ class _Placement:
 
     R: Array
     p: Array
-    letters: tuple[tuple[str, Array], ...] = ()
+    letters: Letters = ()
 
-    def carry(self, pi: Array, where: str) -> Array:
-        """Inertial parameters from the placed frame."""
-        if self.letters and pi.any():
-            raise ModelError(
-                where,
-                f"inertia in a frame that lies off the joint axis by {self.letters[0][0]}",
-                expected="a number for that length, or a modified table",
-                remedy="give it in [dh.lengths]",
-            )
-        return inertia.transformed(pi, self.R, self.p)
+    def part(self, row: DHRow) -> Part:
+        """The body of a row in the placed frame, which does not matter where it has no inertia."""
+        pi = inertia.pi_from_com(row.mass, row.com, inertia.tensor(row.inertia_c))
+        letters = self.letters if pi.any() else ()
+        return Part(link=row.link, R_ab=self.R, p_a_ab=self.p, pi=pi, letters=letters)
 
     def seen_from(self, R: Array, p: Array) -> _Placement:
         """The same placement in a frame where the outer one sits at (R, p)."""

@@ -15,6 +15,7 @@ from ident.errors import ModelError
 from ident.model import rotation
 
 JointKind = Literal["revolute", "continuous", "prismatic"]
+Letters = tuple[tuple[str, Array], ...]
 _KHALIL = ("M", "MX", "MY", "MZ", "XX", "XY", "XZ", "YY", "YZ", "ZZ", "IA")
 # Names that derivations give to motion, to intermediate values and to parameters.
 _TAKEN = re.compile(rf"({'|'.join((*INERTIAL, *_KHALIL, 'q', 'dq', 'ddq', 't', 'armature'))})\d+")
@@ -29,6 +30,21 @@ def letters_left(names: Iterable[str], where: str) -> ModelError:
         expected="numbers",
         remedy="give them in [dh.lengths] or by Robot.with_lengths",
     )
+
+
+def checked_letters(letters: Letters, where: str) -> Iterator[tuple[str, Array]]:
+    """Letters with locked directions, none called like what derivations name."""
+    for name, direction in letters:
+        if not name.isidentifier() or _TAKEN.fullmatch(name):
+            expected = "a name such as L1, not that of a motion or an inertial parameter"
+            raise ModelError(where, f"length '{name}'", expected=expected)
+        yield name, frozen(direction, (3,), where=f"{where} direction of {name}")
+
+
+def filled(p: Array, letters: Letters, lengths: Mapping[str, float]) -> tuple[Array, Letters]:
+    """An origin ``p + Σ length · direction`` with numbers for some of its letters (m)."""
+    known = sum((lengths[name] * d for name, d in letters if name in lengths), np.zeros(3))
+    return p + known, tuple((name, d) for name, d in letters if name not in lengths)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -65,7 +81,7 @@ class Joint:
     mimics: str = ""
     multiplier: float = 1.0
     offset: float = 0.0
-    letters: tuple[tuple[str, Array], ...] = ()
+    letters: Letters = ()
     lower: float = -np.inf
     upper: float = np.inf
     velocity: float = np.inf
@@ -91,7 +107,7 @@ class Joint:
                 raise ModelError(f"{where} limits", f"{name} {limit:g}", expected="a magnitude")
         object.__setattr__(self, "R0", R0)
         object.__setattr__(self, "p0", frozen(self.p0, (3,), where=f"{where} origin"))
-        object.__setattr__(self, "letters", tuple(self._checked_letters(where)))
+        object.__setattr__(self, "letters", tuple(checked_letters(self.letters, where)))
         unit = rotation.cleaned(axis / length)
         object.__setattr__(self, "axis", frozen(unit, (3,), where=where))
 
@@ -102,17 +118,8 @@ class Joint:
 
     def with_lengths(self, lengths: Mapping[str, float]) -> Joint:
         """The same joint with numbers for some of its letters (m)."""
-        known = {name: length for name, length in lengths.items() if name in dict(self.letters)}
-        p0 = self.p0 + sum(known[name] * d for name, d in self.letters if name in known)
-        rest = tuple((name, d) for name, d in self.letters if name not in known)
-        return replace(self, p0=p0, letters=rest)
-
-    def _checked_letters(self, where: str) -> Iterator[tuple[str, Array]]:
-        for name, direction in self.letters:
-            if not name.isidentifier() or _TAKEN.fullmatch(name):
-                expected = "a name such as L1, not that of a motion or an inertial parameter"
-                raise ModelError(where, f"length '{name}'", expected=expected)
-            yield name, frozen(direction, (3,), where=f"{where} direction of {name}")
+        p0, letters = filled(self.p0, self.letters, lengths)
+        return replace(self, p0=p0, letters=letters)
 
     def placement(self, coordinate: float) -> tuple[Array, Array]:
         """``R_ab`` (3, 3) and ``p_a_ab`` (3,) at one value of the joint coordinate.

@@ -90,9 +90,7 @@ def _lumped(
         R_j, p_j = joint.placement(at[joint.coordinate])
         R, p = R @ R_j, p + R @ p_j
         carried[i] = (carrier, R, p)
-        parts = [
-            replace(part, R_ab=R @ part.R_ab, p_a_ab=p + R @ part.p_a_ab) for part in link.parts
-        ]
+        parts = [_moved(part, R, p) for part in link.parts]
         if carrier < 0:
             base_parts += parts
         else:
@@ -107,6 +105,12 @@ def _seen_from(joint: Joint, R: Array, p: Array, coordinate: int) -> Joint:
     letters = tuple((name, R @ direction) for name, direction in joint.letters)
     R0, p0 = R @ joint.R0, p + R @ joint.p0
     return replace(joint, R0=R0, p0=p0, letters=letters, coordinate=coordinate)
+
+
+def _moved(part: Part, R: Array, p: Array) -> Part:
+    """The part as it sits in a frame where its carrier sits at (R, p)."""
+    letters = tuple((name, R @ direction) for name, direction in part.letters)
+    return replace(part, R_ab=R @ part.R_ab, p_a_ab=p + R @ part.p_a_ab, letters=letters)
 
 
 def _drives(robot: Robot, keep: list[int]) -> Drives:

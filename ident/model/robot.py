@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -14,7 +14,7 @@ from ident.conventions import GRAVITY, inertial_names
 from ident.errors import Finding, ModelError
 from ident.model import inertia
 from ident.model.drives import Drives
-from ident.model.joints import Joint
+from ident.model.joints import Joint, Letters, checked_letters, filled, letters_left
 from ident.model.springs import GasSpring
 
 
@@ -28,23 +28,41 @@ class Part:
         Placement of the part's own frame b in the moving link's frame a.
     pi : (10,)
         Inertial parameters in the part's own frame; zero where the description has none.
+    letters : tuple of (name, direction)
+        Lengths that are letters still, in ``p_a_ab``; see ``Joint.letters``.
     """
 
     link: str
     R_ab: Array
     p_a_ab: Array
     pi: Array
+    letters: Letters = ()
 
     def __post_init__(self) -> None:
         """Check and lock the arrays."""
         for name, shape in (("R_ab", (3, 3)), ("p_a_ab", (3,)), ("pi", (10,))):
             where = f"link '{self.link}' {name}"
             object.__setattr__(self, name, frozen(getattr(self, name), shape, where=where))
+        letters = tuple(checked_letters(self.letters, f"link '{self.link}'"))
+        object.__setattr__(self, "letters", letters)
 
     @cached_property
     def pi_carrier(self) -> Array:
-        """Inertial parameters (10,) in the frame of the moving link."""
+        """Inertial parameters (10,) in the frame of the moving link.
+
+        Raises
+        ------
+        ModelError
+            A length between the two frames is a letter still.
+        """
+        if self.letters:
+            raise letters_left([name for name, _ in self.letters], f"link '{self.link}'")
         return locked(inertia.transformed(self.pi, self.R_ab, self.p_a_ab))
+
+    def with_lengths(self, lengths: Mapping[str, float]) -> Part:
+        """The same part with numbers for some of its letters (m)."""
+        p, letters = filled(self.p_a_ab, self.letters, lengths)
+        return replace(self, p_a_ab=p, letters=letters)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -58,7 +76,8 @@ class Link:
     parts : tuple of Part
         The link of the description itself, then every link fixed to it.
     pi : (10,)
-        Inertial parameters of all parts together, in the link frame.
+        Inertial parameters of all parts together, in the link frame; zero while they wait for the
+        number of a length that is a letter in one of the parts.
     """
 
     name: str
@@ -70,6 +89,27 @@ class Link:
     def __post_init__(self) -> None:
         """Check and lock the parameters."""
         object.__setattr__(self, "pi", frozen(self.pi, (10,), where=f"link '{self.name}'"))
+
+    @property
+    def letters(self) -> Letters:
+        """Lengths that are letters still, of its joint and then of its parts."""
+        return (*self.joint.letters, *(x for part in self.parts for x in part.letters))
+
+    @property
+    def waits(self) -> bool:
+        """Whether ``pi`` waits for numbers."""
+        return any(part.letters for part in self.parts)
+
+    def with_lengths(self, lengths: Mapping[str, float]) -> Link:
+        """The same link with numbers for some of the letters (m) of its joint and parts."""
+        link = replace(
+            self,
+            joint=self.joint.with_lengths(lengths),
+            parts=tuple(part.with_lengths(lengths) for part in self.parts),
+        )
+        if not self.waits or link.waits:
+            return link
+        return replace(link, pi=np.sum([part.pi_carrier for part in link.parts], axis=0))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -178,7 +218,14 @@ class Robot:
 
     @cached_property
     def pi(self) -> Array:
-        """Inertial parameters (10·links,) of the description, link by link."""
+        """Inertial parameters (10·links,) of the description, link by link.
+
+        Raises
+        ------
+        ModelError
+            Some wait for the number of a length that is a letter still.
+        """
+        self._require_no_waiting()
         return locked(np.concatenate([link.pi for link in self.links]))
 
     @cached_property
@@ -200,7 +247,7 @@ class Robot:
             parts += [f"{j.turns} {j.coordinate} {j.multiplier!r} {j.offset!r} {link.parent}"]
             parts += [j.R0, j.p0, j.axis]
             parts += [part for letter in j.letters for part in letter]
-        return digest(parts)
+        return digest([*parts, *self.letters])
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
@@ -215,7 +262,7 @@ class Robot:
     @cached_property
     def letters(self) -> tuple[str, ...]:
         """Names of the lengths that are letters still, from base to tip; mostly none."""
-        names = (name for link in self.links for name, _ in link.joint.letters)
+        names = (name for link in self.links for name, _ in link.letters)
         return tuple(dict.fromkeys(names))
 
     def with_lengths(self, **lengths: float) -> Robot:
@@ -231,11 +278,21 @@ class Robot:
                 known = ", ".join(self.letters) or "none"
                 raise ModelError(f"robot '{self.name}'", f"no length '{name}'", expected=known)
             frozen(length, (), where=f"robot '{self.name}' length {name}")
-        links = (replace(link, joint=link.joint.with_lengths(lengths)) for link in self.links)
-        return replace(self, links=tuple(links))
+        return replace(
+            self,
+            links=tuple(link.with_lengths(lengths) for link in self.links),
+            base_parts=tuple(part.with_lengths(lengths) for part in self.base_parts),
+        )
 
     def with_pi(self, pi: ArrayLike) -> Robot:
-        """The same robot with other inertial parameters (10·links,)."""
+        """The same robot with other inertial parameters (10·links,).
+
+        Raises
+        ------
+        ModelError
+            They have another length, or the robot's own wait for numbers.
+        """
+        self._require_no_waiting()
         rows = frozen(pi, (10 * len(self.links),), where="pi").reshape(-1, 10)
         links = tuple(replace(link, pi=row) for link, row in zip(self.links, rows, strict=True))
         return replace(self, links=links)
@@ -255,6 +312,10 @@ class Robot:
         own = [link.joint for link in self.links if not link.joint.mimics]
         return tuple(sorted(own, key=lambda joint: joint.coordinate))
 
+    def _require_no_waiting(self) -> None:
+        if any(link.waits for link in self.links):
+            raise letters_left(self.letters, f"inertias of robot '{self.name}'")
+
     def _massless(self) -> list[Finding]:
         return [
             Finding(
@@ -265,7 +326,7 @@ class Robot:
                 remedy="its inertial parameters start from zero",
             )
             for link in self.links
-            if link.pi[0] == 0.0
+            if link.pi[0] == 0.0 and not link.waits
         ]
 
 

@@ -58,7 +58,7 @@ class ScrewRow:
     effort: float = np.inf
 
     def __post_init__(self) -> None:
-        """Check the kind of joint, the shapes, the mass, and that there is one screw, without pitch."""
+        """Check the joint, the shapes, the mass, and that there is one screw, without pitch."""
         if self.type not in KINDS:
             raise ModelError(f"{self.where} type", f"'{self.type}'", expected=", ".join(KINDS))
         for name, shape in _SHAPES.items():

@@ -46,8 +46,8 @@ def assemble(
     """
     root = _root(inertials, edges, where)
     children: dict[str, list[Edge]] = defaultdict(list)
-    for edge in edges:
-        children[edge.parent].append(edge)
+    for described in edges:
+        children[described.parent].append(described)
 
     joints: list[Joint] = []
     parents: list[int] = []

@@ -367,6 +367,28 @@ def test_derive_with_letters(run, here):
     assert torque[:, 0] == pytest.approx([11.772, 1.962])
 
 
+def test_letters_of_a_standard_table_need_no_numbers_for_its_masses(run, here):
+    text = (registry_folder() / "planar2r" / "robot.toml").read_text(encoding="utf-8")
+    for old, new in (
+        ('"modified"', '"standard"'),
+        ("\na = 0.0", '\na = "L1"'),
+        ("\na = 0.5", '\na = "L2"'),
+    ):
+        text = text.replace(old, new)
+    (here / "arm.toml").write_text(text, encoding="utf-8")
+    assert "ZZ1R = ZZ1 + L1²·M2" in run("reduce", "arm.toml").stdout
+    assert "ZZ1R = ZZ1 + 0.25·M2" in run("reduce", "arm.toml", "--lengths", "L1=0.5").stdout
+    for given, beta in (("L1=0.5", ""), ("L1=0.5,L2=-0.2", "2.0")):
+        told = run("derive", "arm.toml", "--python", "-o", "code", "--lengths", given)
+        assert (told.exit_code, told.stderr) == (0, "")
+        with open("code/planar2r_base_parameters.csv", encoding="utf-8", newline="") as table:
+            assert next(csv.DictReader(table))["cad"] == beta
+    failed = run("check", "arm.toml", "planar2r.parquet")
+    assert failed.exit_code == 3
+    assert "no value for length L1, L2" in failed.stderr
+    assert "[dh.lengths]" in failed.stderr
+
+
 def test_excite(run, here):
     words = ("excite", "planar2r", "--starts", "5", "-o", "design")
     summary = one_object(run(*words, "--json"), EXCITE)

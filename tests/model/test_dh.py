@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from ident.base.minimal import reduce_exact
 from ident.errors import ModelError, UsageError
+from ident.export.functions import model_functions
 from ident.export.urdf import write_urdf
 from ident.model import inertia, rotation
 from ident.model.dh import DHRow, lettered, robot_of_table, with_lengths
+from ident.model.locking import lock
 from ident.model.registry import load_symbolic
 from ident.model.robot import Robot
 from ident.model.urdf import parse_urdf
@@ -142,11 +145,49 @@ def test_letters_stand_for_lengths(convention: Any) -> None:
         symbolic.with_lengths(L1=np.nan)
 
 
-def test_an_inertia_off_its_axis_by_a_letter_needs_the_number() -> None:
-    rows = [row(1, a="L1", mass=1.0)]
-    assert robot_of_table("r", "modified", rows).letters == ("L1",)
-    with pytest.raises(ModelError, match=r"lies off the joint axis by L1"):
-        robot_of_table("r", "standard", rows)
+WAITING = [
+    row(1, d="h", a="L1", mass=2.0, com=(-0.2, 0.1, 0.0), inertia_c=(0.1, 0.0, 0.0, 0.2, 0.0, 0.2)),
+    row(2, a=0.3, alpha=np.pi / 2, mass=1.0, com=(0.0, 0.1, 0.0)),
+    row(3, a="-L3", mass=0.5, inertia_c=(0.1, 0.0, 0.0, 0.1, 0.0, 0.1)),
+]
+NUMBERS = {"h": 0.4, "L1": 0.25, "L3": 0.1}
+
+
+def test_inertias_off_their_axes_by_a_letter_wait_for_the_number() -> None:
+    robot = robot_of_table("r", "standard", WAITING)
+    assert robot.letters == ("h", "L1", "L3")
+    assert [link.waits for link in robot.links] == [True, False, True]
+    assert not robot.findings
+    for use in (lambda: robot.pi, lambda: robot.with_pi(np.ones(30)), lambda: robot.digest):
+        with pytest.raises(ModelError, match=r"no value for length h, L1, L3"):
+            use()
+    with pytest.raises(ModelError, match="no value for length"):
+        write_urdf(robot)
+    known = robot_of_table("r", "standard", with_lengths(WAITING, NUMBERS, "r"))
+    for first in ("L1", "L3"):
+        step = robot.with_lengths(**{first: NUMBERS[first]})
+        rest = {name: NUMBERS[name] for name in step.letters}
+        assert_allclose(step.with_lengths(**rest).pi, known.pi, rtol=0, atol=ROUNDOFF)
+    assert robot.kinematic_digest != known.kinematic_digest
+
+
+def test_a_part_that_waits_does_so_on_a_joint_that_is_locked() -> None:
+    locked = {"joint3": -0.3}
+    robot = lock(robot_of_table("r", "standard", WAITING), locked)
+    assert robot.letters == ("h", "L1", "L3")
+    known = lock(robot_of_table("r", "standard", with_lengths(WAITING, NUMBERS, "r")), locked)
+    assert_allclose(robot.with_lengths(**NUMBERS).pi, known.pi, rtol=0, atol=ROUNDOFF)
+
+
+@pytest.mark.parametrize("lengths", [{}, {"h": 0.4}, {"L1": 0.25}, {"h": 0.4, "L1": 0.25}])
+def test_masses_do_not_change_what_letters_are_derived_to(lengths: dict[str, float]) -> None:
+    bare = [replace(r, mass=0.0, inertia_c=(0.0,) * 6) for r in WAITING]
+    rows = [with_lengths(table, lengths, "r") for table in (WAITING, bare)]
+    full, empty = (reduce_exact(robot_of_table("r", "standard", table)) for table in rows)
+    assert full.khalil == empty.khalil
+    robot = robot_of_table("r", "standard", rows[0])
+    modules = [f.program.outputs.shape for f in model_functions(robot, full)]
+    assert modules[0] == (3, 30)
 
 
 def test_every_length_can_become_a_letter() -> None:
@@ -163,3 +204,5 @@ def test_every_length_can_become_a_letter() -> None:
 def test_a_letter_is_not_called_like_a_parameter(name: str) -> None:
     with pytest.raises(ModelError, match=name):
         robot_of_table("r", "modified", [row(1, a=name)])
+    with pytest.raises(ModelError, match=name):
+        robot_of_table("r", "standard", [row(1, a=name, mass=1.0)])
