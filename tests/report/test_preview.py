@@ -88,7 +88,7 @@ def test_hostile_names_are_text() -> None:
 def test_times_must_increase(times: list[float]) -> None:
     limits = limits_of("planar2r")
     still = np.zeros((len(times), 2))
-    with pytest.raises(UsageError, match="times: .*strictly increasing"):
+    with pytest.raises(UsageError, match=r"times: .*strictly increasing"):
         joint_plots(times, States(q=still, dq=still, ddq=still), limits)
 
 
