@@ -9,6 +9,7 @@ from sympy.simplify.fu import TR8
 
 from ident.errors import ModelError
 from ident.model import rotation
+from ident.model.dh import DHRow, robot_of_table
 from ident.model.geometry import exact_geometry
 from ident.model.locking import lock
 from ident.model.registry import load_robot, load_symbolic
@@ -208,3 +209,14 @@ def test_latex_has_dots() -> None:
 def test_latex_of_what_is_no_matrix_is_refused(name: str) -> None:
     with pytest.raises(ModelError, match=f"no matrix '{name}' .expected one of M, C, g, tau"):
         PLANAR.latex(cast(Any, name))
+
+
+def test_a_standard_table_whose_masses_wait_for_a_letter_has_a_closed_form() -> None:
+    rows = [
+        DHRow(link=f"l{i}", joint=f"j{i}", a=a, alpha=0.0, d=0.0, theta=0.0, mass=1.0)
+        for i, a in ((1, "L1"), (2, "L2"))
+    ]
+    form = lagrange(robot_of_table("arm", "standard", rows))
+    assert sp.Symbol("L1") in form.M.free_symbols
+    with pytest.raises(ModelError, match="no value for length L1, L2"):
+        lagrange(robot_of_table("arm", "standard", rows), "numbers")
