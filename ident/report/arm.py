@@ -40,7 +40,7 @@ def tool_of(robot: Robot) -> Tool:
         return Tool(name=link.parts[-1].link, link=last, point=link.parts[-1].p_a_ab)
     mass = link.pi[0]
     point = link.pi[1:4] / mass if mass > 0.0 else np.zeros(3)
-    return Tool(name=f"centre of mass of {link.name}", link=last, point=point)
+    return Tool(name=f"the centre of mass of {link.name}", link=last, point=point)
 
 
 def link_solids(robot: Robot, tool: Tool) -> Iterator[Solid]:

@@ -36,7 +36,7 @@ os.execv(sys.argv[3], sys.argv[3:])
 class Browser:
     """One page in a browser of its own; what goes wrong on it is kept in ``troubles``."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *flags: str) -> None:
         assert PROGRAM is not None
         self._folder = folder
         command, self._out = os.pipe()
@@ -45,7 +45,7 @@ class Browser:
         self._process = subprocess.Popen(
             [
                 *(sys.executable, "-c", LAUNCH, *ends, PROGRAM, *FLAGS),
-                *(f"--user-data-dir={folder / 'profile'}", "about:blank"),
+                *(f"--user-data-dir={folder / 'profile'}", *flags, "about:blank"),
             ],
             pass_fds=(command, answer),
             stdout=subprocess.DEVNULL,

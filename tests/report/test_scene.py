@@ -171,10 +171,10 @@ def test_shapes_are_checked() -> None:
 
 
 @pytest.fixture
-def browser(tmp_path: Path) -> Iterator[Browser]:
+def browser(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Browser]:
     if PROGRAM is None:
         pytest.skip("no Chromium is installed")
-    browser = Browser(tmp_path)
+    browser = Browser(tmp_path, *getattr(request, "param", ()))
     yield browser
     browser.close()
 
@@ -251,6 +251,13 @@ def test_the_arm_is_in_the_picture_and_the_mouse_turns_it(browser: Browser, name
     assert (np.abs(moved - turned).max(axis=2) > 0.1).mean() > 0.02
     browser.run("$('home').click()")
     assert (np.abs(view(browser) - moved).max(axis=2) > 0.1).mean() < 0.005
+
+
+@pytest.mark.parametrize("browser", [["--disable-3d-apis"]], indirect=True)
+def test_a_browser_that_cannot_draw_says_so(browser: Browser) -> None:
+    browser.open(page_of("planar2r"), READY)
+    said = browser.run("$('trouble').textContent")
+    assert re.fullmatch(r"The arm cannot be drawn: .*WebGL context\. This page needs .*", said)
 
 
 def view(browser: Browser) -> Array:
