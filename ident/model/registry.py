@@ -16,6 +16,7 @@ import numpy as np
 from ident.arrays import Array, frozen
 from ident.errors import Finding, ModelError, UsageError
 from ident.model import rotation
+from ident.model.capsules import Shape, carriers, placed
 from ident.model.dh import DHRow, lettered, robot_of_table, with_lengths
 from ident.model.drives import Drives
 from ident.model.mjcf import read_mjcf
@@ -198,6 +199,7 @@ def _from_toml(path: Path, lengths: Mapping[str, float] | None = None) -> Robot:
             acceleration=np.asarray(file.limits.acceleration, dtype=np.float64),
             jerk=np.asarray(file.limits.jerk, dtype=np.float64),
             log_names=tuple(file.log_names),
+            **_shapes(file, robot),
             drives=_drives(file, robot),
             notes=(*robot.notes, *notes),
         )
@@ -211,6 +213,22 @@ def _named(path: Path) -> Iterator[None]:
         yield
     except ModelError as e:
         raise ModelError(f"{path}: {e.where}", e.found, expected=e.expected, remedy=e.remedy) from e
+
+
+def _shapes(file: RobotFile, robot: Robot) -> dict[str, Any]:
+    """Capsules of the file, or those of the description, and which parts never meet."""
+    shapes = (
+        Shape(part=c.link, a=np.array(c.start), b=np.array(c.end), radius=c.radius)
+        for c in file.capsules
+    )
+    known = carriers(robot)
+    for name in (name for pair in file.never_meet for name in pair):
+        if name not in known:
+            raise ModelError("never_meet", f"no link '{name}'", expected=", ".join(known))
+    return {
+        "capsules": placed(shapes, robot) or robot.capsules,
+        "never_meet": tuple((one, other) for one, other in file.never_meet),
+    }
 
 
 def _at_home(robot: Robot, home: list[float]) -> Robot:

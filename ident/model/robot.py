@@ -13,8 +13,10 @@ from ident.arrays import Array, digest, frozen, locked
 from ident.conventions import GRAVITY, inertial_names
 from ident.errors import Finding, ModelError
 from ident.model import inertia
+from ident.model.capsules import Capsule
 from ident.model.drives import Drives
 from ident.model.joints import Joint, Letters, checked_letters, filled, letters_left
+from ident.model.kinematics import frames
 from ident.model.springs import GasSpring
 
 
@@ -131,6 +133,10 @@ class Robot:
         Limits that a URDF cannot say; infinite where none is given.
     log_names : tuple of str
         What this robot's logs call its joints; the joint names unless the description says more.
+    capsules : tuple of Capsule
+        The shape of its parts for collision checks; empty where the description has none.
+    never_meet : tuple of (str, str)
+        Parts that no pose brings together, however near their capsules come.
     description : str
         The URDF text that the robot was read from, else empty; exports patch it.
     """
@@ -144,6 +150,8 @@ class Robot:
     acceleration: Array = field(default_factory=lambda: np.zeros(0))
     jerk: Array = field(default_factory=lambda: np.zeros(0))
     log_names: tuple[str, ...] = ()
+    capsules: tuple[Capsule, ...] = ()
+    never_meet: tuple[tuple[str, str], ...] = ()
     title: str = ""
     description: str = field(default="", repr=False)
     notes: tuple[Finding, ...] = field(default=(), repr=False)
@@ -300,12 +308,8 @@ class Robot:
     def forward(self, q: ArrayLike) -> tuple[Array, Array]:
         """Placement of every moving link in the base frame: R (links, 3, 3), p (links, 3) m."""
         q = frozen(q, (self.n,), where="q")
-        R, p = np.empty((len(self.links), 3, 3)), np.empty((len(self.links), 3))
-        for i, link in enumerate(self.links):
-            R_pl, p_pl = link.joint.placement(q[link.joint.coordinate])
-            R_0p, p_0p = (R[link.parent], p[link.parent]) if link.parent >= 0 else (np.eye(3), 0.0)
-            R[i], p[i] = R_0p @ R_pl, p_0p + R_0p @ p_pl
-        return R, p
+        R, p = frames(self, q[None])
+        return R[0], p[0]
 
     @cached_property
     def _own_joints(self) -> tuple[Joint, ...]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import tomllib
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 from pydantic_core import ErrorDetails
 
-from ident.errors import ModelError
+from ident.errors import IdentError, ModelError
 from ident.model.joints import JointKind
 
 Name = Annotated[str, Field(min_length=1)]
@@ -22,19 +22,24 @@ Triple = Annotated[list[FiniteFloat], Field(min_length=3, max_length=3)]
 Six = Annotated[list[FiniteFloat], Field(min_length=6, max_length=6)]
 
 
-class _Table(BaseModel):
+class Table(BaseModel):
+    """A table of a file that a person writes."""
+
     # Strict: a number in quotes and a truth value are no numbers.
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class Limits(_Table):
+AnyTable = TypeVar("AnyTable", bound=Table)
+
+
+class Limits(Table):
     """``[limits]``."""
 
     acceleration: list[Annotated[float, Field(gt=0.0)]] = []
     jerk: list[Annotated[float, Field(gt=0.0)]] = []
 
 
-class LinearSpringTable(_Table):
+class LinearSpringTable(Table):
     """``[[drives.springs]]`` of ``type = "linear"``; see ``LinearSpring``."""
 
     type: Literal["linear"]
@@ -43,7 +48,7 @@ class LinearSpringTable(_Table):
     stiffness: NotNegative | None = None
 
 
-class GasSpringTable(_Table):
+class GasSpringTable(Table):
     """``[[drives.springs]]`` of ``type = "gas"``; see ``GasSpring``."""
 
     type: Literal["gas"]
@@ -57,7 +62,7 @@ class GasSpringTable(_Table):
     scale: NotNegative = 1.0
 
 
-class DrivesTable(_Table):
+class DrivesTable(Table):
     """``[drives]``."""
 
     gear_ratio: list[FiniteFloat] | None = None
@@ -67,14 +72,23 @@ class DrivesTable(_Table):
     springs: list[Annotated[LinearSpringTable | GasSpringTable, Field(discriminator="type")]] = []
 
 
-class Friction(_Table):
+class Friction(Table):
     """``[friction]``."""
 
     viscous: list[NotNegative] | None = None
     coulomb: list[NotNegative] | None = None
 
 
-class _Row(_Table):
+class CapsuleTable(Table):
+    """``[[capsules]]``: ends (m) in the frame of a link of the description; equal for a ball."""
+
+    link: Name
+    start: Triple = Field(alias="from")
+    end: Triple = Field(alias="to")
+    radius: Positive
+
+
+class _Row(Table):
     """What rows of both kinds of table hold."""
 
     link: Name
@@ -108,14 +122,14 @@ class ScrewRowTable(_Row):
     rpy: Triple = [0.0] * 3
 
 
-class PlacementTable(_Table):
+class PlacementTable(Table):
     """A frame in another: origin (m) and fixed-axis angles (rad)."""
 
     xyz: Triple = [0.0] * 3
     rpy: Triple = [0.0] * 3
 
 
-class DHTable(_Table):
+class DHTable(Table):
     """``[dh]``."""
 
     convention: Literal["standard", "modified"]
@@ -124,13 +138,13 @@ class DHTable(_Table):
     links: list[DHRowTable]
 
 
-class ScrewTable(_Table):
+class ScrewTable(Table):
     """``[screws]``."""
 
     links: list[ScrewRowTable]
 
 
-class Source(_Table):
+class Source(Table):
     """``[[sources]]``."""
 
     what: str
@@ -138,14 +152,14 @@ class Source(_Table):
     note: str = ""
 
 
-class Flag(_Table):
+class Flag(Table):
     """``[[flags]]``."""
 
     where: str
     what: str
 
 
-class RobotFile(_Table):
+class RobotFile(Table):
     """What a ``robot.toml`` holds."""
 
     schema_: Literal[1] = Field(alias="schema")
@@ -158,6 +172,8 @@ class RobotFile(_Table):
     gravity: list[FiniteFloat] | None = None
     home: list[FiniteFloat] = []
     log_names: list[Name] = []
+    capsules: list[CapsuleTable] = []
+    never_meet: list[Annotated[list[Name], Field(min_length=2, max_length=2)]] = []
     limits: Limits = Limits()
     drives: DrivesTable = DrivesTable()
     friction: Friction = Friction()
@@ -173,16 +189,7 @@ def read_robot_file(path: Path) -> RobotFile:
     ModelError
         It cannot be read, or a key is not as it should be: the first such key is named.
     """
-    try:
-        file = RobotFile.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
-    except OSError as e:
-        raise ModelError(str(path), f"cannot be read: {e.strerror}") from e
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
-        raise ModelError(str(path), f"not TOML: {e}") from e
-    except ValidationError as e:
-        # Of a misspelt key, both the wrong and the missing one are found: the wrong one says more.
-        errors = sorted(e.errors(), key=lambda error: error["type"] != "extra_forbidden")
-        raise _misfit(path, errors[0]) from e
+    file = read_table(path, RobotFile, expected="what data/robots/README.md describes")
     ways = (
         "'description'" * bool(file.description),
         "[dh]" * bool(file.dh),
@@ -194,14 +201,37 @@ def read_robot_file(path: Path) -> RobotFile:
     return file
 
 
-def _misfit(path: Path, first: ErrorDetails) -> ModelError:
-    """Error of the first key that is not as it should be."""
-    # People count rows from one.
-    key = ".".join(str(part + 1 if isinstance(part, int) else part) for part in first["loc"])
-    expected = "what data/robots/README.md describes"
-    if first["type"] == "extra_forbidden":
-        return ModelError(f"{path}: {key}", "unknown key", expected=expected)
-    if first["type"] == "missing":
-        return ModelError(f"{path}: {key}", "missing", expected=expected)
-    found = f"{first['input']!r}: {first['msg'].lower()}"
-    return ModelError(f"{path}: {key}", found, expected=expected)
+def read_table(
+    path: Path, kind: type[AnyTable], *, expected: str, error: type[IdentError] = ModelError
+) -> AnyTable:
+    """Content of a TOML file, checked.
+
+    Raises
+    ------
+    IdentError
+        Of kind ``error``: it cannot be read, or a key is not as it should be: the first such key is
+        named, and what is ``expected`` there.
+    """
+    try:
+        return kind.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+    except OSError as e:
+        raise error(str(path), f"cannot be read: {e.strerror}") from e
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as e:
+        raise error(str(path), f"not TOML: {e}") from e
+    except ValidationError as e:
+        # Of a misspelt key, both the wrong and the missing one are found: the wrong one says more.
+        first = min(e.errors(), key=lambda each: each["type"] != "extra_forbidden")
+        raise error(f"{path}: {_key(first)}", _misfit(first), expected=expected) from e
+
+
+def _key(error: ErrorDetails) -> str:
+    """Where it is; people count rows from one."""
+    return ".".join(str(part + 1 if isinstance(part, int) else part) for part in error["loc"])
+
+
+def _misfit(error: ErrorDetails) -> str:
+    if error["type"] == "extra_forbidden":
+        return "unknown key"
+    return (
+        "missing" if error["type"] == "missing" else f"{error['input']!r}: {error['msg'].lower()}"
+    )

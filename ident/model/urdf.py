@@ -1,13 +1,16 @@
 """Read URDF with the standard library's parser.
 
-Visuals, collisions and tags that we do not know are passed over here and kept in the robot's
-``description``, so that an export patches the user's own file.
+Collision geometry of simple shape becomes capsules, which enclose it. Meshes, visuals and tags that
+we do not know are passed over here and kept in the robot's ``description``, so that an export
+patches the user's own file.
 """
 
 from __future__ import annotations
 
 import codecs
 import re
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -16,6 +19,7 @@ import numpy as np
 from ident.arrays import Array
 from ident.errors import Finding, ModelError
 from ident.model import inertia, rotation
+from ident.model.capsules import Shape, along_z, around_box, placed
 from ident.model.joints import Joint, JointKind
 from ident.model.robot import Robot
 from ident.model.tree import Edge, assemble
@@ -106,9 +110,10 @@ def parse_urdf(text: str, *, where: str = "URDF") -> Robot:
     names = [edge.joint.name for edge in edges]
     if repeated := {name for name in names if names.count(name) > 1}:
         raise ModelError(where, f"two joints named '{min(repeated)}'", expected="unique names")
-    return assemble(
+    robot = assemble(
         root.get("name") or "robot", inertials, edges, where=where, description=text, notes=notes
     )
+    return replace(robot, capsules=placed(_shapes(root, where), robot))
 
 
 _EXPAND = "expand it first: xacro FILE > robot.urdf"
@@ -163,6 +168,29 @@ def _pi(link: ElementTree.Element, where: str, notes: list[Finding]) -> Array:
             )
         )
     return inertia.pi_from_com(mass_kg, com, R @ inertia.tensor(six) @ R.T)
+
+
+def _shapes(root: ElementTree.Element, where: str) -> Iterator[Shape]:
+    """Capsules about the collision geometry of simple shape; those of no size are placeholders."""
+    for link in root.findall("link"):
+        name = _name(link, where)
+        for element in link.findall("collision"):
+            shape = _shape(element, name, f"{where}: link '{name}' <collision>")
+            if shape is not None and shape.radius > 0.0:
+                yield shape
+
+
+def _shape(element: ElementTree.Element, part: str, where: str) -> Shape | None:
+    """Capsule about a capsule, cylinder, sphere or box; a mesh has none."""
+    geometry = element.find("geometry")
+    solid = None if geometry is None else next(iter(geometry), None)
+    if solid is None or solid.tag not in {"capsule", "cylinder", "sphere", "box"}:
+        return None
+    R, p = _origin(element, where)
+    if solid.tag == "box":
+        return around_box(part, R, p, _triple(solid, "size", where))
+    length = 0.0 if solid.tag == "sphere" else _number(solid, "length", where)
+    return along_z(part, R, p, length=length, radius=_number(solid, "radius", where))
 
 
 def _edge(element: ElementTree.Element, where: str) -> Edge:
