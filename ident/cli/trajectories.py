@@ -1,29 +1,43 @@
-"""Designed trajectories as files: set-points, and the certificate that comes with them."""
+"""Designed trajectories as files: what a robot plays, and the certificate that comes with it."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
+from ident.excitation.approach import Play
 from ident.excitation.design import Design
-from ident.excitation.playback import setpoints
+from ident.excitation.playback import PlaybackOptions, playback_files
 from ident.files import write_together
 
 
-def write_design(folder: Path, name: str, design: Design) -> None:
-    """Write ``<name>.parquet`` (time, q, dq, ddq by joint) and ``<name>.json``, both or neither.
+def write_design(
+    folder: Path,
+    name: str,
+    design: Design,
+    command: str = "",
+    *,
+    play: Play | None = None,
+    formats: Iterable[str] = ("parquet",),
+    options: PlaybackOptions | None = None,
+) -> None:
+    """Write ``<name>.json`` and the play in the formats by name, all of them or none.
+
+    Parameters
+    ----------
+    command : str
+        What makes it again; kept in the JSON.
+    play : Play, optional
+        The design's trajectory with its approach and return; without it the trajectory alone.
 
     Raises
     ------
     UsageError
-        The folder cannot be written.
+        The folder cannot be written, or a format does not exist or cannot hold the play.
     """
-    table = pa.table(dict(setpoints(design.trajectory)))
-    buffer = pa.BufferOutputStream()
-    pq.write_table(table, buffer, compression="zstd")
-    text = json.dumps(design.to_dict(), indent=1, ensure_ascii=False) + "\n"
-    files = {f"{name}.parquet": buffer.getvalue().to_pybytes(), f"{name}.json": text.encode()}
+    facts = {**design.to_dict(), **({"command": command} if command else {})}
+    text = json.dumps(facts, indent=1, ensure_ascii=False) + "\n"
+    play = play or Play.alone(design.trajectory, design.certificate.limits.turns)
+    files = {f"{name}.json": text.encode(), **playback_files(play, name, formats, options)}
     write_together(folder, files)
