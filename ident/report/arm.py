@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from ident.arrays import Array
-from ident.model.capsules import Capsule
 from ident.model.robot import Robot
 from ident.report.preview import JOINT_COLOURS, colour
 from ident.report.solids import Solid, capsule, joined
@@ -25,11 +24,6 @@ class Tool:
     name: str
     link: int
     point: Array
-
-
-def capsules_of(robot: Robot) -> tuple[Capsule, ...]:
-    """Shapes of the links; none where the robot has none."""
-    return getattr(robot, "capsules", ())
 
 
 def tool_of(robot: Robot) -> Tool:
@@ -49,7 +43,7 @@ def link_solids(robot: Robot, tool: Tool) -> Iterator[Solid]:
     for i, link in enumerate(robot.links):
         own = colour(JOINT_COLOURS, link.joint.coordinate)
         shade, bodies = _light(own), []
-        for shape in capsules_of(robot):
+        for shape in robot.capsules:
             if shape.link == i:
                 radius = (1.0 - _THINNER * (i % 8 + 1)) * shape.radius
                 bodies.append(capsule(shape.a, shape.b, radius, shade))
@@ -65,7 +59,7 @@ def link_solids(robot: Robot, tool: Tool) -> Iterator[Solid]:
 
 def base_solid(robot: Robot) -> Solid | None:
     """What does not move of the robot; none where nothing is known of it."""
-    shapes = [shape for shape in capsules_of(robot) if shape.link < 0]
+    shapes = [shape for shape in robot.capsules if shape.link < 0]
     bodies = [capsule(shape.a, shape.b, shape.radius, _BASE) for shape in shapes]
     if not bodies:
         thick, tool = _thickness(robot, tool_of(robot)), tool_of(robot)

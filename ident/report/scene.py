@@ -30,7 +30,7 @@ from ident.excitation.collision import Clearance
 from ident.excitation.surroundings import Surroundings
 from ident.model.kinematics import frames
 from ident.model.robot import Robot
-from ident.report.arm import base_solid, capsules_of, link_solids, rgb, tool_of
+from ident.report.arm import base_solid, link_solids, rgb, tool_of
 from ident.report.preview import JOINT_COLOURS, PHASE_COLOURS, Phase, checked_times, colour
 from ident.report.solids import Solid, box, grid, patch
 
@@ -216,8 +216,8 @@ def _film(t: Array, q: Array, R: Array, p: Array, nearest: Nearest) -> bytes:
 
 def _nearest(robot: Robot, q: Array, surroundings: Surroundings | None) -> Nearest:
     """Nearest pair at each of ``q`` (N, n); none where nothing is watched."""
-    clearance = Clearance.of(robot, surroundings) if capsules_of(robot) else None
-    if clearance is None or not clearance.rows:
+    clearance = Clearance.of(robot, surroundings)
+    if not clearance.rows:
         none = np.full(len(q), -1)
         return Nearest(names=(), links=(), distance=np.zeros(len(q)), pair=none)
     # In pieces: all contacts of a long motion at once would fill the memory.

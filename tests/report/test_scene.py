@@ -52,9 +52,7 @@ def with_capsules(robot: Robot) -> Robot:
         ends = [link.joint.p0 for link in robot.links if link.parent == i]
         for end in ends or [robot.links[i].parts[-1].p_a_ab]:
             shapes.append(Capsule(link=i, part=name, a=np.zeros(3), b=end, radius=0.04))
-    shaped = replace(robot)
-    object.__setattr__(shaped, "capsules", tuple(shapes))
-    return shaped
+    return replace(robot, capsules=tuple(shapes))
 
 
 @cache
