@@ -28,6 +28,8 @@ _VELOCITY = 1.0
 # Below it, in rad, m and their derivatives, two positions are the same and an arm is at rest; the
 # rounding of a series is a thousand times less.
 _SAME = 1e-9
+# A tick this little before a phase begins is its first, s.
+_ROUNDING_S = 1e-9
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -240,7 +242,7 @@ class Play:
     def phase(self, t: ArrayLike) -> Indices:
         """Index (N,) into ``PHASES`` at times (N,) s."""
         bounds = self.phase_bounds["excitation"] if self.moves else (-np.inf, np.inf)
-        return np.searchsorted(bounds, np.atleast_1d(t), side="right")
+        return np.searchsorted(bounds, np.atleast_1d(t) + _ROUNDING_S, side="right")
 
     def sample(self, rate_hz: float | None = None) -> tuple[Array, States, list[Phase]]:
         """Times (N,) s, the motion (N, n) and the phase then, from home until home is reached.
