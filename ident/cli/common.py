@@ -8,6 +8,7 @@ import json
 import logging
 import math
 import os
+import shlex
 import sys
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
@@ -227,6 +228,24 @@ def _shown(show: Callable[[str], None], source: str) -> Iterator[None]:
     finally:
         logger.setLevel(level)
         logger.removeHandler(handler)
+
+
+def command_line(context: typer.Context) -> str:
+    """The running command with what was given on its command line, quoted for a shell."""
+    words = ["ident", str(context.info_name)]
+    for option in context.command.params:
+        name, value = str(option.name), context.params[str(option.name)]
+        source = context.get_parameter_source(name)
+        if source is None or source.name != "COMMANDLINE":
+            continue
+        values = value if isinstance(value, list | tuple) else [value]
+        if option.param_type_name == "argument":
+            words += map(str, values)
+        elif isinstance(value, bool):
+            words.append(option.opts[0] if value else (option.secondary_opts or option.opts)[0])
+        else:
+            words += [word for each in values for word in (option.opts[-1], str(each))]
+    return shlex.join(words)
 
 
 def print_json(summary: dict[str, Any]) -> None:

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from ident.excitation.approach import Play
 from ident.excitation.design import Design
 from ident.excitation.playback import PlaybackOptions, playback_files
 from ident.files import write_together
@@ -18,7 +17,6 @@ def write_design(
     design: Design,
     command: str = "",
     *,
-    play: Play | None = None,
     formats: Iterable[str] = ("parquet",),
     options: PlaybackOptions | None = None,
 ) -> None:
@@ -28,8 +26,6 @@ def write_design(
     ----------
     command : str
         What makes it again; kept in the JSON.
-    play : Play, optional
-        The design's trajectory with its approach and return; without it the trajectory alone.
 
     Raises
     ------
@@ -38,6 +34,6 @@ def write_design(
     """
     facts = {**design.to_dict(), **({"command": command} if command else {})}
     text = json.dumps(facts, indent=1, ensure_ascii=False) + "\n"
-    play = play or Play.alone(design.trajectory, design.certificate.limits.turns)
-    files = {f"{name}.json": text.encode(), **playback_files(play, name, formats, options)}
+    played = playback_files(design.play, name, formats, options)
+    files = {f"{name}.json": text.encode(), **played}
     write_together(folder, files)

@@ -1,41 +1,35 @@
-"""Design a trajectory: the best of many random feasible ones."""
+"""Design a trajectory: the best of many searches, certified."""
 
 from __future__ import annotations
 
+import itertools
+import os
+import signal
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
-from ident.arrays import Array
 from ident.errors import Finding, InfeasibleError, UsageError
-from ident.excitation.criteria import Criterion, Quality
+from ident.excitation.approach import Play, play_of
+from ident.excitation.collision import Clearance
+from ident.excitation.criteria import Criterion, Goal, Information, Quality, Scaling
+from ident.excitation.envelope import Certificate, Envelope, Load, Payload, require_home
 from ident.excitation.fourier import RestToRest, Trajectory
-from ident.excitation.limits import (
-    KINDS,
-    Certificate,
-    Limits,
-    Load,
-    certify,
-    grid,
-    largest_scale,
-    require_start,
-)
+from ident.excitation.limits import KINDS, KINEMATIC, Limits
+from ident.excitation.search import Candidate, Search
+from ident.excitation.surroundings import Surroundings
 from ident.model.robot import Robot
+from ident.regressor.columns import States
+from ident.regressor.friction import DEFAULT
 from ident.regressor.rigid import derive
 
 # Above this the motion is too small to show the weakest parameter at all.
 _USELESS = 1e8
-_SHRINK, _SHRINKS = 0.9, 60
-_UNSEEN = Finding(
-    name="collision_unchecked",
-    severity="info",
-    where="trajectory",
-    found="collision with itself and with what stands around is not checked",
-    remedy="play it in the robot's simulator or at low speed first",
-)
+_ON_THE_WAY = 400  # states of an approach that are looked at
+Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,46 +38,105 @@ class DesignOptions:
 
     Attributes
     ----------
+    starts : int
+        Random starts of the search. The same number and seed give the same trajectory.
+    seconds : float or None
+        Time after which no search goes on; as many starts as it allows, then.
+    jobs : int
+        Processes; 0 takes all processors.
     margin : float
         Share of each limit that may be used.
     start : tuple of float, or None
-        Position at the ends of every period; home by default.
+        Position at the ends of every period; free by default, near home.
+    distance : float
+        What must be left between two links, and between them and what stands around, in m.
     noise : tuple of float, or None
         Standard deviation of the torque of each joint; one percent of its limit by default.
+    goal, scaling
+        What is minimised: ``condition`` (number), ``log_det`` (its negative) or ``a_optimality``
+        (sum of variances); of columns relative to ``prior`` magnitudes, or in ``si``.
+    friction, armature
+        Which columns will be identified besides the inertial ones.
+    payload : Payload or None
+        What the robot carries, for the torque.
     """
 
     harmonics: int = 5
     base_frequency_hz: float = 0.1
     periods: int = 2
     rate_hz: float = 1000.0
-    starts: int = 200
+    starts: int = 16
+    seconds: float | None = None
+    jobs: int = 1
     seed: int = 0
     margin: float = 0.95
     start: tuple[float, ...] | None = None
+    distance: float = 0.02
     noise: tuple[float, ...] | None = None
+    goal: Goal = "condition"
+    scaling: Scaling = "prior"
+    friction: tuple[str, ...] = DEFAULT
+    armature: bool = True
+    payload: Payload | None = None
+
+    def __post_init__(self) -> None:
+        """Check the numbers that nothing else checks."""
+        if self.starts < 1:
+            raise UsageError("starts", str(self.starts), expected="at least one")
+        if self.seed < 0:
+            raise UsageError("seed", str(self.seed), expected="zero or more")
+        if self.jobs < 0:
+            raise UsageError("jobs", str(self.jobs), expected="one or more, or 0 for all")
+        if self.seconds is not None and not self.seconds > 0.0:
+            raise UsageError("seconds", f"{self.seconds:g}", expected="above zero")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Design:
-    """A trajectory with what is promised of it."""
+    """A trajectory with what is promised of it.
 
-    trajectory: Trajectory
+    Attributes
+    ----------
+    play : Play
+        The trajectory with its approach from home and its return.
+    certificate : Certificate
+        Of the trajectory; torque and distance of approach and return too.
+    model : str
+        Digest of the rigid-body model that torque was predicted with.
+    starts : int
+        How many searches it is the best of.
+    complete : bool
+        Whether all of them came to their end, so that the same options give the same again.
+    """
+
+    play: Play
     certificate: Certificate
     quality: Quality
     options: DesignOptions
+    model: str
+    starts: int
+    complete: bool
     seconds: float
+    notes: tuple[Finding, ...] = ()
+
+    @property
+    def trajectory(self) -> Trajectory:
+        """The excitation itself."""
+        return self.play.trajectory
 
     @property
     def findings(self) -> tuple[Finding, ...]:
         """What is suspect."""
-        return (*self.certificate.findings, *self.quality.findings, _UNSEEN)
+        return (*self.certificate.findings, *self.quality.findings, *self.notes)
 
     def summary(self) -> dict[str, Any]:
         """Figures of the machine summary: condition, log_det, margins and seconds."""
         return {
             "condition": asdict(self.quality.condition),
             "log_det": self.quality.log_det,
-            "margins": {**self.certificate.margins, "collision": None},
+            "margins": self.certificate.margins,
+            "starts": self.starts,
+            "complete": self.complete,
             "seconds": self.seconds,
         }
 
@@ -92,108 +145,190 @@ class Design:
         facts = self.summary()
         del facts["seconds"]  # the same design is the same file
         errors = zip(self.quality.names, self.quality.standard_errors.tolist(), strict=True)
+        options = asdict(self.options)
+        del options["jobs"], options["seconds"]  # what the same design does not depend on
+        options["starts"] = self.starts
         certificate = {
             **facts,
             "level": self.quality.level,
             "standard_errors": dict(errors),
-            "options": asdict(self.options),
+            "limits": self.certificate.to_dict(),
+            "model": self.model,
+            "options": options,
         }
         return {**self.trajectory.to_dict(), "certificate": certificate}
 
 
 def design(
-    robot: Robot, options: DesignOptions | None = None, *, limits: Limits | None = None
+    robot: Robot,
+    options: DesignOptions | None = None,
+    *,
+    limits: Limits | None = None,
+    surroundings: Surroundings | None = None,
+    earlier: Sequence[Information] = (),
+    progress: Progress = lambda _: None,
 ) -> Design:
-    """Best of ``options.starts`` random feasible trajectories by scaled condition number.
+    """The best trajectory that ``options.starts`` searches find within all limits.
 
-    Limits are the robot's, by ``options.margin``, unless they are given.
+    Parameters
+    ----------
+    limits : Limits, optional
+        Those of the robot, by ``options.margin``, unless they are given.
+    surroundings : Surroundings, optional
+        What must not be touched besides the robot itself.
+    earlier : sequence of Information
+        What runs that are there already have shown: the design then goes where that is thin.
+    progress : callable
+        Is told, in words, how far it is.
 
     Raises
     ------
     InfeasibleError
         No motion keeps the limits, or none that shows every parameter; it names the limit.
     """
-    options = options or DesignOptions()
-    if options.starts < 1:
-        raise UsageError("starts", str(options.starts), expected="at least one")
-    if options.seed < 0:
-        raise UsageError("seed", str(options.seed), expected="zero or more")
-    began = time.perf_counter()
-    regressor = derive(robot)
-    start = np.asarray(robot.home if options.start is None else options.start, dtype=np.float64)
-    rest = RestToRest(
-        robot.joints, 2.0 * np.pi * options.base_frequency_hz, options.harmonics, start
+    options, began = options or DesignOptions(), time.perf_counter()
+    search = problem(robot, options, limits, surroundings, earlier)
+    candidates = list(_searched(search, options, progress))
+    play, certificate = _playable(search, candidates, robot, options)
+    quality = search.criterion.quality(play.trajectory.series, search.samples)
+    if not quality.condition.scaled < _USELESS:
+        raise _tightest(search, quality.condition.scaled)
+    clearance = search.envelope.clearance
+    return Design(
+        play=play,
+        certificate=certificate,
+        quality=quality,
+        options=options,
+        model=robot.digest,
+        starts=len(candidates),
+        complete=all(candidate.ended == "converged" for candidate in candidates),
+        seconds=time.perf_counter() - began,
+        notes=clearance.findings if clearance else (),
     )
-    limits = limits or Limits.of(robot, margin=options.margin, around=start)
-    load = Load(regressor)
-    require_start(start, limits, load)
-    noise = None if options.noise is None else np.asarray(options.noise)
-    criterion = Criterion.of(regressor, noise)
-    free = _best(rest, limits, load, criterion, options)
-    trajectory = Trajectory(
-        series=rest.series(free),
+
+
+def problem(
+    robot: Robot,
+    options: DesignOptions,
+    limits: Limits | None,
+    surroundings: Surroundings | None,
+    earlier: Sequence[Information],
+) -> Search:
+    """What is to be minimised, from a home that is known to keep the limits."""
+    regressor = derive(robot)
+    home = np.asarray(robot.home if options.start is None else options.start, dtype=np.float64)
+    omega, shifts = 2.0 * np.pi * options.base_frequency_hz, options.start is None
+    rest = RestToRest(robot.joints, omega, options.harmonics, home, shifts=shifts)
+    still = Trajectory(
+        series=rest.series(np.zeros((robot.n, rest.free))),
         periods=options.periods,
         rate_hz=options.rate_hz,
-        robot=robot.name,
     )
-    certificate = certify(trajectory.series, limits, load)
-    certificate.require()
-    samples = round(trajectory.duration_s * trajectory.rate_hz)
-    return Design(
-        trajectory=trajectory,
-        certificate=certificate,
-        quality=criterion.quality(trajectory.series, samples),
-        options=options,
-        seconds=time.perf_counter() - began,
+    envelope = Envelope(
+        limits=limits or Limits.of(robot, margin=options.margin, around=home),
+        load=Load(regressor, options.payload),
+        clearance=Clearance.of(robot, surroundings),
+        distance=options.distance,
     )
+    require_home(home, envelope)
+    criterion = Criterion.of(
+        regressor,
+        None if options.noise is None else np.asarray(options.noise),
+        goal=options.goal,
+        scaling=options.scaling,
+        friction=options.friction,
+        armature=options.armature,
+        earlier=earlier,
+    )
+    samples = round(still.duration_s * still.rate_hz)
+    return Search(rest=rest, envelope=envelope, criterion=criterion, samples=samples)
 
 
-def _best(
-    rest: RestToRest, limits: Limits, load: Load, criterion: Criterion, options: DesignOptions
-) -> Array:
-    """Free coefficients of the best start."""
-    rng = np.random.default_rng(options.seed)
-    best, lowest = None, np.inf
-    for _ in range(options.starts):
-        free = _within_torque(_random_start(rest, limits, rng), rest, limits, load)
-        condition = np.inf if free is None else criterion.scaled_condition(rest.series(free))
-        if condition < lowest:
-            best, lowest = free, condition
-    if best is None or lowest > _USELESS:
-        raise _tightest(rest, limits, lowest)
-    return best
+def _playable(
+    search: Search, candidates: Sequence[Candidate], robot: Robot, options: DesignOptions
+) -> tuple[Play, Certificate]:
+    """The best candidate that can be approached from home within all limits.
 
-
-def _random_start(rest: RestToRest, limits: Limits, rng: np.random.Generator) -> Array:
-    """Random free coefficients, each joint scaled to 60-100 % of what kinematic limits allow.
-
-    Every harmonic of every joint draws its own size first, so that some starts are slow and wide
-    and others fast.
+    Raises
+    ------
+    InfeasibleError
+        None can; it names what stands in the way of the best.
     """
-    shape = (2, len(rest.joints), rest.harmonics)
-    a, b = rng.normal(size=shape) * rng.uniform(size=shape)
-    free = rest.nearest(a, b)
-    room = largest_scale(rest.series(free), rest.start, limits).min(axis=0)
-    share = rng.uniform(0.6, 1.0, size=len(rest.joints))
-    return np.asarray(free * (room * share)[:, None])
+    first: Certificate | None = None
+    for candidate in sorted(candidates, key=lambda candidate: candidate.value):
+        trajectory = Trajectory(
+            series=search.rest.series(candidate.free),
+            periods=options.periods,
+            rate_hz=options.rate_hz,
+            robot=robot.name,
+        )
+        play = play_of(trajectory, robot)
+        moves = play.approach.states(np.linspace(0.0, play.approach.duration_s, _ON_THE_WAY))
+        back = States(q=moves.q, dq=-moves.dq, ddq=moves.ddq)
+        certificate = search.envelope.certify(trajectory.series, moves, back)
+        if not certificate.findings:
+            return play, certificate
+        first = first or certificate
+    assert first is not None
+    first.require()
+    raise AssertionError("a certificate without findings was refused")
 
 
-def _within_torque(free: Array, rest: RestToRest, limits: Limits, load: Load) -> Array | None:
-    """The same motion, smaller until the torque limits hold; None where it vanishes first."""
-    for _ in range(_SHRINKS):
-        series = rest.series(free)
-        if (load(series.states(grid(series)[0])) <= limits.torque).all():
-            return free
-        free = _SHRINK * free
-    return None
+def _searched(search: Search, options: DesignOptions, progress: Progress) -> Iterator[Candidate]:
+    """Candidates of all starts, or of as many as the time or Ctrl-C allows."""
+    deadline = time.monotonic() + (options.seconds or np.inf)
+    count = itertools.count() if options.seconds else range(options.starts)
+    seeds = (np.random.SeedSequence([options.seed, k]) for k in count)
+    timely = itertools.takewhile(lambda _: time.monotonic() < deadline, seeds)
+    jobs = min(options.jobs or _processors(), options.starts)
+    lowest, done = np.inf, 0
+    try:
+        for candidate in _each(search, timely, deadline, jobs):
+            done += 1
+            lowest = min(lowest, candidate.value)
+            progress(f"{done} searches, best {np.exp(lowest):.4g}")
+            yield candidate
+            if candidate.ended == "interrupted":
+                return
+    except KeyboardInterrupt:
+        if not np.isfinite(lowest):
+            raise
 
 
-def _tightest(rest: RestToRest, limits: Limits, condition: float) -> InfeasibleError:
+def _each(
+    search: Search, seeds: Iterator[np.random.SeedSequence], deadline: float, jobs: int
+) -> Iterator[Candidate]:
+    if jobs == 1:
+        yield from (search.best_of(seed, deadline) for seed in seeds)
+        return
+    from joblib import Parallel, delayed
+
+    search.criterion.selection.compile()  # once, for all processes
+    pool = Parallel(n_jobs=jobs, return_as="generator", pre_dispatch=jobs)
+    yield from pool(delayed(_elsewhere)(search, seed, deadline) for seed in seeds)
+
+
+def _elsewhere(search: Search, seed: np.random.SeedSequence, deadline: float) -> Candidate:
+    """A search in a process of its own, which leaves Ctrl-C to the first one."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    return search.best_of(seed, deadline)
+
+
+def _processors() -> int:
+    try:
+        return len(os.sched_getaffinity(0))
+    except AttributeError:  # not every system binds processes to processors
+        return os.cpu_count() or 1
+
+
+def _tightest(search: Search, condition: float) -> InfeasibleError:
     """Name the limit that leaves the least room, relative to motion of unit size."""
+    rest, envelope = search.rest, search.envelope
     probe = rest.series(np.ones((len(rest.joints), rest.free)))
-    room = largest_scale(probe, rest.start, limits)
-    k, j = np.unravel_index(int(np.argmin(room)), room.shape)
-    kind, joint = KINDS[int(k)], limits.joints[int(j)]
+    used = envelope.certify(probe)
+    shares = np.array([used.used(kind) for kind in KINEMATIC])
+    k, j = np.unravel_index(int(np.argmax(shares)), shares.shape)
+    kind, joint = KINDS[int(k)], rest.joints[int(j)]
     return InfeasibleError(
         f"{kind} of joint '{joint}'",
         f"the motion left by its limit has condition number {condition:.3g}",

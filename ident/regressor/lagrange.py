@@ -255,12 +255,14 @@ def _values(robot: Robot, parameters: Values) -> dict[str, sp.Expr]:
     names = robot.inertial_names
     values = {name: sp.Symbol(name) for name in names}
     if not isinstance(parameters, Mapping):
-        if parameters == "numbers":
-            return dict(zip(names, _written(robot.pi), strict=True))
-        if parameters != "symbols":
+        choices = {
+            "symbols": lambda: values,
+            "numbers": lambda: dict(zip(names, _written(robot.pi), strict=True)),
+        }
+        if parameters not in choices:
             expected = "'symbols', 'numbers', or values by name"
             raise ModelError("inertial parameters", repr(parameters), expected=expected)
-        return values
+        return choices[parameters]()
     for name, value in parameters.items():
         if name not in values:
             expected = f"one of {names[0]} … {names[-1]}"

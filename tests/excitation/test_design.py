@@ -7,13 +7,14 @@ import pytest
 from ident.errors import InfeasibleError, UsageError
 from ident.excitation.criteria import Criterion
 from ident.excitation.design import DesignOptions, design
+from ident.excitation.envelope import Load
 from ident.excitation.fourier import Trajectory
-from ident.excitation.limits import KINDS, Limits, Load
+from ident.excitation.limits import KINDS, Limits
 from ident.model.registry import load_robot
 from ident.regressor.rigid import derive
 
 PLANAR = load_robot("planar2r")
-FEW = DesignOptions(starts=20)
+FEW = DesignOptions(starts=1)
 
 
 def case_limits() -> Limits:
@@ -37,7 +38,7 @@ def test_limits_hold_at_every_tick_of_a_controller(seed: int) -> None:
     assert (np.abs(motion.q) <= 1.5).all()
     assert (np.abs(motion.dq) <= 2.0).all()
     assert (np.abs(motion.ddq) <= 5.0).all()
-    assert made.findings[:-1] == ()
+    assert [f.name for f in made.findings] == ["no_capsule"]
     assert made.summary()["margins"]["torque"] is None
 
 
@@ -57,7 +58,9 @@ def test_registry_robots_keep_all_limits_with_room_to_spare(name: str) -> None:
     assert (load <= robot.effort).all()
     assert made.quality.level == "good"
     assert min(made.certificate.margins[kind] for kind in KINDS) >= 0.0
-    np.testing.assert_allclose(motion.q[[0, -1]], [robot.home] * 2, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(motion.q[0], motion.q[-1], rtol=0, atol=1e-12)
+    for rates in (motion.dq, motion.ddq):
+        assert np.abs(rates[[0, -1]]).max() <= 1e-9
 
 
 def test_torque_limits_shrink_the_motion() -> None:
@@ -78,7 +81,7 @@ def test_the_same_seed_gives_the_same_trajectory_and_more_starts_no_worse() -> N
     once, again = design(PLANAR, FEW), design(PLANAR, FEW)
     assert once.trajectory.id == again.trajectory.id
     assert design(PLANAR, replace(FEW, seed=1)).trajectory.id != once.trajectory.id
-    more = design(PLANAR, replace(FEW, starts=60))
+    more = design(PLANAR, replace(FEW, starts=3))
     assert more.quality.condition.scaled <= once.quality.condition.scaled
 
 
@@ -110,7 +113,7 @@ def test_the_file_holds_trajectory_and_certificate() -> None:
     facts = json.loads(json.dumps(made.to_dict(), allow_nan=False))
     assert Trajectory.from_dict(facts).id == made.trajectory.id
     assert facts["certificate"]["condition"]["scaled"] == made.quality.condition.scaled
-    assert set(made.summary()) == {"condition", "log_det", "margins", "seconds"}
+    assert {"condition", "log_det", "margins", "seconds"} <= set(made.summary())
     assert set(made.summary()["condition"]) == {"scaled", "raw", "raw_inertial"}
     assert set(made.summary()["margins"]) == {*KINDS, "collision"}
     assert made.summary()["margins"]["collision"] is None
@@ -119,13 +122,20 @@ def test_the_file_holds_trajectory_and_certificate() -> None:
 @pytest.mark.parametrize(
     ("options", "named"),
     [
-        (DesignOptions(starts=0), "starts"),
-        (DesignOptions(harmonics=1), "harmonics"),
-        (DesignOptions(periods=0), "periods"),
-        (DesignOptions(base_frequency_hz=0.0), "base frequency"),
-        (DesignOptions(seed=-1), "seed"),
+        ({"starts": 0}, "starts"),
+        ({"harmonics": 1}, "harmonics"),
+        ({"periods": 0}, "periods"),
+        ({"base_frequency_hz": 0.0}, "base frequency"),
+        ({"seed": -1}, "seed"),
+        ({"jobs": -1}, "jobs"),
+        ({"seconds": 0.0}, "seconds"),
+        ({"distance": -0.1}, "distance"),
+        ({"goal": "speed"}, "goal"),
+        ({"scaling": "none"}, "scaling"),
+        ({"friction": ("stribeck",)}, "friction"),
+        ({"noise": (0.1,)}, "noise"),
     ],
 )
-def test_options_out_of_range_are_refused(options: DesignOptions, named: str) -> None:
+def test_options_out_of_range_are_refused(options: dict, named: str) -> None:
     with pytest.raises(UsageError, match=named):
-        design(PLANAR, options)
+        design(PLANAR, DesignOptions(**{"starts": 1, **options}))
