@@ -442,7 +442,7 @@ def test_the_controller_of_these_tests_is_strict(body: str, message: str) -> Non
 def test_a_simulated_arm_follows_the_whole_play_within_its_limits(name: str) -> None:
     pytest.importorskip("mujoco")
     robot, rng = load_robot(name), np.random.default_rng(1)
-    made = design(robot, DesignOptions(starts=1, periods=1))
+    made = design(robot, DesignOptions(starts=1, periods=1, distance=0.0))
     play = play_of(made.trajectory, robot)
     assert play.moves
     settings = Settings(rest_s=0.5)
