@@ -99,15 +99,10 @@ class Chain:
         first, second = np.array([row.links for row in rows], dtype=np.intp).reshape(-1, 2).T
         return cls(
             beyond=(carried[first] - carried[second]).T,
-            turns=np.array(robot_turns(robot)),
+            turns=np.array([link.joint.turns for link in robot.links]),
             axes=np.array([link.joint.axis for link in robot.links]),
             gain=gain,
         )
-
-
-def robot_turns(robot: Robot) -> list[bool]:
-    """Per moving link, whether its joint turns."""
-    return [link.joint.turns for link in robot.links]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -151,6 +146,15 @@ class Clearance:
     def names(self) -> tuple[str, ...]:
         """What each row is the distance of: ``forearm_link – base_link``, ``hand – floor``."""
         return tuple(row.name for row in self.rows)
+
+    def required(self, distance: float) -> Array:
+        """What each row has to keep (rows,) m where ``distance`` is asked for.
+
+        Links whose joints lie side by side are close in every pose: half of what they leave at home
+        is kept where that is less.
+        """
+        home = np.maximum(self(self.robot.home[None])[:, 0], 0.0)
+        return np.asarray(np.minimum(distance, 0.5 * home))
 
     def __call__(self, q: ArrayLike) -> Array:
         """Signed distances (rows, N) m at configurations q (N, n)."""
