@@ -231,12 +231,12 @@ def _shown(show: Callable[[str], None], source: str) -> Iterator[None]:
 
 
 def command_line(context: typer.Context) -> str:
-    """The running command with what was given on its command line, quoted for a shell."""
+    """The running command as it was given, but for what it prints, quoted for a shell."""
     words = ["ident", str(context.info_name)]
     for option in context.command.params:
         name, value = str(option.name), context.params[str(option.name)]
         source = context.get_parameter_source(name)
-        if source is None or source.name != "COMMANDLINE":
+        if source is None or source.name != "COMMANDLINE" or name in ("json", "quiet"):
             continue
         values = value if isinstance(value, list | tuple) else [value]
         if option.param_type_name == "argument":

@@ -29,6 +29,13 @@ from ident.regressor.rigid import derive
 # Above this the motion is too small to show the weakest parameter at all.
 _USELESS = 1e8
 _ON_THE_WAY = 400  # states of an approach that are looked at
+_INTERRUPTED = Finding(
+    name="search_interrupted",
+    severity="info",
+    where="trajectory",
+    found="the best of the searches that ran until the interruption",
+    remedy="run it again for what all of them find",
+)
 Progress = Callable[[str], None]
 
 
@@ -127,7 +134,9 @@ class Design:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """What is suspect."""
-        return (*self.certificate.findings, *self.quality.findings, *self.notes)
+        interrupted = not self.complete and self.options.seconds is None
+        cut = (_INTERRUPTED,) if interrupted else ()
+        return (*self.certificate.findings, *self.quality.findings, *cut, *self.notes)
 
     def summary(self) -> dict[str, Any]:
         """Figures of the machine summary: condition, log_det, margins and seconds."""
