@@ -179,13 +179,6 @@ class Play:
         if np.abs(ends.q - self.approach.end).max() > _SAME:
             raise UsageError(where, "the approach does not end at its start")
 
-    @classmethod
-    def alone(cls, trajectory: Trajectory, turns: tuple[bool, ...]) -> Play:
-        """The trajectory only, for an arm that something else takes to its start."""
-        start = trajectory.states(0.0).q[0]
-        nothing = Quintic(start=start, end=start, duration_s=0.0)
-        return cls(trajectory=trajectory, approach=nothing, dwell_s=0.0, turns=turns)
-
     @property
     def joints(self) -> tuple[str, ...]:
         """Names of the joints, in order."""

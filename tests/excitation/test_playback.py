@@ -443,7 +443,7 @@ def test_a_simulated_arm_follows_the_whole_play_within_its_limits(name: str) -> 
     pytest.importorskip("mujoco")
     robot, rng = load_robot(name), np.random.default_rng(1)
     made = design(robot, DesignOptions(starts=1, periods=1, distance=0.0))
-    play = play_of(made.trajectory, robot)
+    play = made.play
     assert play.moves
     settings = Settings(rest_s=0.5)
     run = simulate(robot, perturb(robot, rng), play, rng, settings)
