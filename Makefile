@@ -17,7 +17,7 @@ COMPILE = .venv/bin/uv pip compile --quiet --universal --python-version 3.11 \
 	--fork-strategy fewest --generate-hashes --no-emit-index-url \
 	--custom-compile-command "make lock" pyproject.toml
 
-.PHONY: help install identify validate excite export notebooks readme-figure sample-logs \
+.PHONY: help install plan identify validate excite export notebooks readme-figure sample-logs \
 	test lint check bench lock clean need-ROBOT need-LOG
 .DEFAULT_GOAL = help
 
@@ -36,6 +36,9 @@ identify: need-ROBOT need-LOG .venv/.runtime ## identify ROBOT from LOG, score o
 
 validate: need-ROBOT need-LOG .venv/.runtime ## score an identified model (ROBOT=run folder) on LOG
 	@$(IDENT) validate "$(ROBOT)" $(LOG) $(ARGS)
+
+plan: need-ROBOT .venv/.runtime ## write a campaign for ROBOT to play and log, into OUT
+	@$(IDENT) plan "$(ROBOT)" $(if $(OUT),-o "$(OUT)") $(ARGS)
 
 excite: need-ROBOT .venv/.runtime ## design an excitation trajectory for ROBOT, write OUT
 	@$(IDENT) excite "$(ROBOT)" $(if $(OUT),-o "$(OUT)") $(ARGS)

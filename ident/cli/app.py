@@ -12,6 +12,7 @@ from ident.cli import (
     export,
     identify,
     importing,
+    plan,
     reduce,
     robots,
     samples,
@@ -31,6 +32,7 @@ app.command("robots")(robots.robots)
 app.command("show")(robots.show)
 app.command("derive")(derive.derive)
 app.command("reduce")(reduce.reduce)
+app.command("plan")(plan.plan)
 app.command("excite")(excite.excite)
 app.command("import")(importing.import_log)
 app.command("check")(check.check)
