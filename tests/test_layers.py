@@ -19,6 +19,7 @@ errors, conventions < arrays, files < cache < model < regressor < base < leastsq
 
 # The only layers that may import each of these; none: no layer may.
 OWNERS: dict[str, tuple[str, ...]] = {
+    "k3d": ("report",),
     "matplotlib": ("report",),
     "mujoco": ("model", "simulation"),
     "pin": (),

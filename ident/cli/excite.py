@@ -37,7 +37,11 @@ Carried = Annotated[
 
 Formats = Annotated[
     str,
-    typer.Option("--format", help="What is written to play: parquet, csv, urscript, servoj, ros2."),
+    typer.Option(
+        "--format",
+        help="What is written: parquet, csv, urscript, servoj or ros2 to play; plots (SVG) or page "
+        "(HTML of the arm moving; extra viz) to look at.",
+    ),
 ]
 
 
@@ -84,7 +88,7 @@ def excite(
         list[Path] | None,
         typer.Option(metavar="RUN", help="Run that is there already; may be repeated."),
     ] = None,
-    formats: Formats = "parquet",
+    formats: Formats = "parquet,plots",
     seed: Annotated[int, typer.Option(help="Seed of the random starts.")] = 0,
     gravity: common.Gravity = None,
     mount: common.Mount = None,
@@ -92,7 +96,7 @@ def excite(
     quiet: common.Quiet = False,
     config: common.Config = None,
 ) -> None:
-    """Design an excitation trajectory for ROBOT: set-points (parquet) and certificate (JSON)."""
+    """Design an excitation trajectory for ROBOT: certificate (JSON), set-points, plots."""
     from ident.cli.summary import finding
     from ident.cli.trajectories import write_design
     from ident.excitation.design import DesignOptions, design
@@ -199,7 +203,8 @@ def _print(found: Design, folder: Path, name: str) -> None:
         rows[-1] = f"nearest {1e3 * clear:.0f} mm"
     console.print(f"left of the limits: {', '.join(rows)}", soft_wrap=True)
     console.print(
-        f"{folder}/{name}.parquet and .json, best of {found.starts} in {found.seconds:.1f} s",
+        f"{folder}/{name}.json and what is played, best of {found.starts} searches in "
+        f"{found.seconds:.1f} s",
         soft_wrap=True,
     )
     print_findings(console, found.findings)

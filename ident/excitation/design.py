@@ -104,23 +104,24 @@ class Design:
 
     Attributes
     ----------
+    robot, surroundings
+        What it was designed for.
     play : Play
         The trajectory with its approach from home and its return.
     certificate : Certificate
         Of the trajectory; torque and distance of approach and return too.
-    model : str
-        Digest of the rigid-body model that torque was predicted with.
     starts : int
         How many searches it is the best of.
     complete : bool
         Whether all of them came to their end, so that the same options give the same again.
     """
 
+    robot: Robot
+    surroundings: Surroundings | None
     play: Play
     certificate: Certificate
     quality: Quality
     options: DesignOptions
-    model: str
     starts: int
     complete: bool
     seconds: float
@@ -162,7 +163,7 @@ class Design:
             "level": self.quality.level,
             "standard_errors": dict(errors),
             "limits": self.certificate.to_dict(),
-            "model": self.model,
+            "model": self.robot.digest,
             "options": options,
         }
         return {**self.trajectory.to_dict(), "certificate": certificate}
@@ -204,11 +205,12 @@ def design(
         raise _tightest(search, quality.condition.scaled)
     clearance = search.envelope.clearance
     return Design(
+        robot=robot,
+        surroundings=surroundings,
         play=play,
         certificate=certificate,
         quality=quality,
         options=options,
-        model=robot.digest,
         starts=len(candidates),
         complete=all(candidate.ended == "converged" for candidate in candidates),
         seconds=time.perf_counter() - began,
@@ -233,11 +235,12 @@ def problem(
         periods=options.periods,
         rate_hz=options.rate_hz,
     )
-    envelope = Envelope(
-        limits=limits or Limits.of(robot, margin=options.margin, around=home),
-        load=Load(regressor, options.payload),
-        clearance=Clearance.of(robot, surroundings),
-        distance=options.distance,
+    envelope = Envelope.around(
+        home,
+        limits or Limits.of(robot, margin=options.margin, around=home),
+        Load(regressor, options.payload),
+        Clearance.of(robot, surroundings),
+        options.distance,
     )
     require_home(home, envelope)
     criterion = Criterion.of(

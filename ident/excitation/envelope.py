@@ -80,8 +80,12 @@ class Load:
 
     def __call__(self, motion: Motion) -> Array:
         """Largest magnitude (n,) over the samples."""
+        return np.asarray(np.abs(self.torque(motion)).max(axis=0) + self.coulomb)
+
+    def torque(self, motion: Motion) -> Array:
+        """Torque (N, n) without Coulomb friction."""
         tau = np.tensordot(self._stack.evaluate(motion), self._stack.guess, axes=(1, 0))
-        return np.asarray(np.abs(tau).max(axis=1) + self.coulomb)
+        return np.ascontiguousarray(tau.T)
 
     def base_parameters(self, base: BaseMap) -> Array:
         """What it makes of base parameters (b,), Coulomb friction aside."""
@@ -98,19 +102,34 @@ class Envelope:
     ----------
     clearance : Clearance or None
         The pairs of bodies that must not touch.
-    distance : float
+    distance : (pairs,)
         What must be left between them, in m.
     """
 
     limits: Limits
     load: Load
     clearance: Clearance | None = None
-    distance: float = 0.0
+    distance: Array = field(default_factory=lambda: np.zeros(0))
 
     def __post_init__(self) -> None:
-        """Check the distance."""
-        if not (np.isfinite(self.distance) and self.distance >= 0.0):
-            raise UsageError("distance", f"{self.distance:g} m", expected="finite, zero or more")
+        """Check and lock the distances."""
+        pairs = len(self.clearance.names) if self.clearance else 0
+        distance = frozen(self.distance, (pairs,), where="distance", error=UsageError)
+        object.__setattr__(self, "distance", distance)
+
+    @classmethod
+    def around(
+        cls, home: Array, limits: Limits, load: Load, clearance: Clearance, distance: float
+    ) -> Envelope:
+        """Of a robot that stands at ``home`` (n,), where all is well.
+
+        Pairs keep ``distance`` m; those that stand nearer at home may come half as near as there.
+        """
+        if not (np.isfinite(distance) and distance >= 0.0):
+            raise UsageError("distance", f"{distance:g} m", expected="finite, zero or more")
+        at_home = clearance(home[None])[:, 0]
+        needed = np.minimum(distance, 0.5 * np.maximum(at_home, 0.0))
+        return cls(limits=limits, load=load, clearance=clearance, distance=needed)
 
     def certify(self, series: FourierSeries, *others: Motion) -> Certificate:
         """Bounds on a series in continuous time; torque and distance of other motions besides."""
@@ -149,7 +168,7 @@ class Certificate:
         Largest magnitude on the dense grid.
     pairs, clear : tuple of str, (pairs,) m
         Bodies that must not touch, and the smallest distance between them on the dense grid.
-    distance : float
+    distance : (pairs,)
         What must be left between them, in m.
     """
 
@@ -161,15 +180,16 @@ class Certificate:
     torque: Array
     pairs: tuple[str, ...] = ()
     clear: Array = field(default_factory=lambda: np.zeros(0))
-    distance: float = 0.0
+    distance: Array = field(default_factory=lambda: np.zeros(0))
 
     def __post_init__(self) -> None:
         """Check and lock the arrays."""
         for kind in KINDS:
             array = frozen(getattr(self, kind), (len(self.limits.joints),), where=kind)
             object.__setattr__(self, kind, array)
-        clear = frozen(self.clear, (len(self.pairs),), where="clear")
-        object.__setattr__(self, "clear", clear)
+        for name in ("clear", "distance"):
+            array = frozen(getattr(self, name), (len(self.pairs),), where=name)
+            object.__setattr__(self, name, array)
 
     def used(self, kind: Kind) -> Array:
         """Fraction (n,) of the limit that is used; 1 is the limit itself, 0 is none."""
@@ -199,8 +219,9 @@ class Certificate:
                 "reached": getattr(self, kind).tolist(),
                 "allowed": [x if np.isfinite(x) else None for x in allowed],
             }
-        reached = dict(zip(self.pairs, self.clear.tolist(), strict=True))
-        return {**facts, "distance": {"reached": reached, "allowed": self.distance}}
+        both = zip(self.clear.tolist(), self.distance.tolist(), strict=True)
+        distances = [{"reached": clear, "allowed": least} for clear, least in both]
+        return {**facts, "distance": dict(zip(self.pairs, distances, strict=True))}
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
@@ -234,7 +255,7 @@ class Certificate:
                 severity="error",
                 where=self.pairs[k],
                 found=f"as near as {1e3 * self.clear[k]:.0f} mm",
-                expected=f"{1e3 * self.distance:.0f} mm at least",
+                expected=f"{1e3 * self.distance[k]:.0f} mm at least",
                 remedy="choose another home or start, or move what stands around",
             )
 
@@ -290,11 +311,11 @@ def require_home(home: Array, envelope: Envelope) -> None:
                 remedy="choose a start position where less weight hangs on the joint",
             )
     clear = envelope.clear(home[None])
-    if envelope.clearance and len(clear) and clear.min() < envelope.distance:
+    if envelope.clearance and len(clear) and clear.min() <= 0.0:
         nearest = int(clear.argmin())
         raise InfeasibleError(
             envelope.clearance.names[nearest],
-            f"{1e3 * clear[nearest]:.0f} mm apart at the start",
-            expected=f"{1e3 * envelope.distance:.0f} mm at least",
+            f"{-1e3 * clear[nearest]:.0f} mm inside each other at the start",
+            expected="apart",
             remedy="choose another start position, or move what stands around",
         )

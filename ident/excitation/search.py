@@ -27,24 +27,35 @@ Ending = Literal["converged", "time", "interrupted"]
 _SHRINK, _SHRINKS = 0.97, 120
 _TORQUE_SLACK = 0.01  # of a limit: what the coarse grid may miss
 _DISTANCE_SLACK = 0.003  # m, likewise
-_REACH = 0.1  # m that count as much as the whole of a torque limit
+_POSES, _SHALLOW = 1000, 0.01  # random poses that show how deep pairs can be, and the least, m
 
 
 @dataclass(frozen=True, kw_only=True)
 class Stage:
-    """How smooth the goal is, how close to the limits, and how hard the penalty."""
+    """A part of a search.
+
+    Attributes
+    ----------
+    limits, goal : float
+        How sharp the kinematic limits and the goal are: see ``Gauge`` and ``Criterion``.
+    penalty : float
+        Weight of torque and distance beyond their limits.
+    every : int
+        Distances are looked at in every so many samples: they cost more than all the rest.
+    """
 
     limits: float
     goal: float
     penalty: float
+    every: int
     iterations: int
 
 
 STAGES = (
-    Stage(limits=16.0, goal=2.0, penalty=1e1, iterations=100),
-    Stage(limits=32.0, goal=6.0, penalty=1e2, iterations=150),
-    Stage(limits=64.0, goal=12.0, penalty=1e3, iterations=200),
-    Stage(limits=128.0, goal=40.0, penalty=1e4, iterations=200),
+    Stage(limits=16.0, goal=2.0, penalty=1e2, every=4, iterations=100),
+    Stage(limits=32.0, goal=6.0, penalty=1e3, every=2, iterations=150),
+    Stage(limits=64.0, goal=12.0, penalty=1e3, every=2, iterations=200),
+    Stage(limits=128.0, goal=40.0, penalty=1e4, every=1, iterations=200),
 )
 
 
@@ -142,7 +153,7 @@ class Search:
         unsorted = np.empty_like(by_entry)
         unsorted[order] = by_entry
         slopes = selection.pullback(motion, unsorted)
-        distance, over_distance = self._distance_penalty(motion, slopes, stage.penalty)
+        distance, over_distance = self._distance_penalty(motion, slopes, stage)
         return Iterate(
             value=value,
             cost=cost + torque + distance,
@@ -187,18 +198,18 @@ class Search:
                 slopes[joint.all] += np.outer(joint.load, broken * np.sign(tau) / limits[j])
         return penalty, worst
 
-    def _distance_penalty(
-        self, motion: Motion, slopes: Array, weight: float
-    ) -> tuple[float, float]:
+    def _distance_penalty(self, motion: Motion, slopes: Array, stage: Stage) -> tuple[float, float]:
         """Penalty of bodies too near to each other, and by how much; its slopes are added."""
-        clearance = self.envelope.clearance
+        clearance, needed = self.envelope.clearance, self.envelope.distance
         if clearance is None or not clearance.names:
             return 0.0, -np.inf
-        measured = clearance.measure(motion.q)
-        over = (self.envelope.distance + _DISTANCE_SLACK - measured.values) / _REACH
-        broken = np.maximum(over, 0.0) * (weight / over.shape[1])
+        measured = clearance.measure(motion.q[:: stage.every])
+        needed = needed + np.minimum(_DISTANCE_SLACK, 0.5 * needed)
+        depth = self._depth[:, None]
+        over = (needed[:, None] - measured.values) / depth
+        broken = np.maximum(over, 0.0) * (stage.penalty / over.shape[1])
         if broken.any():
-            slopes[0] -= measured.pullback(broken / _REACH).T
+            slopes[0, :, :: stage.every] -= measured.pullback(broken / depth).T
         return 0.5 * float((broken * np.maximum(over, 0.0)).sum()), float(over.max())
 
     def _random_start(self, rng: np.random.Generator) -> Array:
@@ -224,6 +235,19 @@ class Search:
             evaluations=trace.evaluations,
             ended=ended,
         )
+
+    @cached_property
+    def _depth(self) -> Array:
+        """How deep (m) each pair can be in what it must keep, over random poses.
+
+        Relative to it a shallow hill is as high as any, and pushes a swing to one side of it.
+        """
+        clearance, limits = self.envelope.clearance, self.envelope.limits
+        assert clearance is not None
+        lower, upper = limits.position.T
+        poses = np.random.default_rng(0).uniform(lower, upper, size=(_POSES, len(lower)))
+        deepest = np.maximum(self.envelope.distance - clearance(poses).min(axis=1), _SHALLOW)
+        return np.asarray(deepest)
 
     @cached_property
     def _layout(self) -> _Layout:

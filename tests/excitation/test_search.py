@@ -17,16 +17,21 @@ from ident.regressor.rigid import derive
 from tests.tolerances import FINITE_DIFFERENCE
 
 
-def search(name: str, torque: float = 1.0, distance: float = 0.02, **options: object) -> Search:
+def search(
+    name: str, torque: float = 1.0, distance: float | None = None, **options: object
+) -> Search:
+    """The problem of a robot; without a distance to keep, nothing collides."""
     robot = load_robot(name)
+    if distance is None:
+        robot, distance = replace(robot, capsules=(), never_meet=()), 0.0
     limits = Limits.of(robot)
     return Search(
         rest=RestToRest(robot.joints, 2 * np.pi * 0.1, 5, robot.home, shifts=True),
         envelope=Envelope(
             limits=replace(limits, torque=torque * limits.torque),
             load=Load(derive(robot), Payload(mass=1.0, com=(0.0, 0.0, 0.1))),
-            clearance=Clearance.of(robot),
-            distance=distance,
+            clearance=(clearance := Clearance.of(robot)),
+            distance=np.full(len(clearance.names), distance),
         ),
         criterion=Criterion.of(derive(robot), **options),  # type: ignore[arg-type]
         samples=20_000,
