@@ -17,7 +17,7 @@ from ident.errors import Finding, LogError, UsageError
 from ident.excitation.approach import Play
 from ident.excitation.campaign import core_s
 from ident.excitation.following import Following, follow, order_of
-from ident.logs.checks import check
+from ident.logs.checks import as_finding, check
 from ident.logs.readers import read_log
 from ident.logs.recording import Recording
 from ident.model.robot import Robot
@@ -31,8 +31,10 @@ _SLACK_S = 0.5
 _SETTLED = 0.02
 _PERIODS = 4  # of the warm-up, at least, to tell
 _BARE = ("none", "0", "")
-# Findings that the plan explains: a joint that should not move, a payload that should be there.
-_EXPECTED = ("joint_still", "effort_constant", "payload")
+# Times at which a plan is asked whether a joint moves, and the range in rad or m that is none.
+_LOOKED_AT, _STILL = 1000, 1e-6
+# Warnings that the plan makes errors: it is for one mounting.
+_FATAL = ("gravity_differs",)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -104,25 +106,43 @@ def _status(
     if len(files) > 1:
         names = ", ".join(path.name for path in files)
         return _unusable(step, files[0], f"{len(files)} files: {names}; keep one")
+    log = files[0]
     try:
-        recording = read_log(files[0], regressor.robot, profile=profile)
+        recording = read_log(log, regressor.robot, profile=profile)
         found = check(recording, regressor.robot, regressor)
-        reasons = [f"{f.where}: {f.message}" for f in found if f.severity == "error"] or list(
-            _contradictions(planned, step, recording)
-        )
+        reasons = [_within(log, f) for f in found if f.severity == "error" or f.name in _FATAL]
+        reasons = reasons or list(_contradictions(planned, step, recording))
     except LogError as e:
-        return _unusable(step, files[0], str(e))
+        reasons = [_within(log, as_finding(e))]
     if reasons:
-        return _unusable(step, files[0], *reasons)
+        return _unusable(step, log, *reasons)
     return StepStatus(
         step=step,
         status="usable",
-        log=files[0],
+        log=log,
         findings=(
-            *(f for f in found if f.severity == "warning" and f.name not in _EXPECTED),
+            *(f for f in found if f.severity == "warning" and not _planned(step, f)),
             *_warming(step, recording),
         ),
     )
+
+
+def _planned(step: PlannedStep, found: Finding) -> bool:
+    """Whether the plan explains a finding: a joint that should not move, a payload on its step."""
+    if found.name == "payload":
+        return step.loaded
+    if found.name not in ("joint_still", "effort_constant"):
+        return False
+    t = np.linspace(0.0, step.duration_s, _LOOKED_AT)
+    still = np.ptp(step.plan.states(t).q, axis=0) < _STILL
+    joints = (joint for joint, s in zip(step.plan.joints, still, strict=True) if s)
+    return any(found.where.endswith(f"joint '{joint}'") for joint in joints)
+
+
+def _within(log: Path, found: Finding) -> str:
+    """A finding on a log that is named beside it."""
+    where = found.where.removeprefix(str(log)).removeprefix(": ")
+    return f"{where}: {found.message}" if where else found.message
 
 
 def _unusable(step: PlannedStep, log: Path, *reasons: str) -> StepStatus:

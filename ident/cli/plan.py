@@ -212,8 +212,8 @@ def _print_check(
     usable = sum(status.status == "usable" for status in statuses)
     table = new_table(f"{planned.robot}: {usable} of {len(statuses)} logs usable")
     add_column(table, "step")
-    add_column(table, "log")
-    add_column(table, "why", wrap=True)
+    add_column(table, "status")
+    add_column(table, "log, or why not", wrap=True)
     for status in statuses:
         why = "; ".join(status.reasons) or (status.log.name if status.log else "")
         word = Text(status.status, style=_STYLES[status.status])

@@ -9,6 +9,7 @@ from typing import Literal
 
 import numpy as np
 
+from ident.arrays import Array
 from ident.errors import Finding, InfeasibleError, UsageError
 from ident.excitation.approach import Play, play_of
 from ident.excitation.collision import Clearance
@@ -22,6 +23,7 @@ from ident.excitation.surroundings import Surroundings
 from ident.excitation.sweeps import SweepOptions, friction_sweep
 from ident.files import file_name
 from ident.model.robot import Robot
+from ident.regressor.columns import States
 from ident.regressor.rigid import derive
 
 Kind = Literal["warmup", "static", "friction", "excitation", "validation", "payload"]
@@ -38,6 +40,7 @@ _VALIDATION_TRIES = 3
 # States of one motion within this share of the range of all count as seen in the other; a motion
 # of which so much is seen is a repeat.
 _NEAR, _SEEN = 0.02, 0.9
+_POSES = 1  # second seed of the poses, beside that of the searches
 _WARMED_UP = 0.5  # share of the warm-up that must have been played
 
 
@@ -178,44 +181,25 @@ def plan(
     options, began = options or CampaignOptions(), time.perf_counter()
     envelope = _envelope(robot, options, surroundings)
     found = _Designs.of(robot, options, surroundings, progress)
-    rng = np.random.default_rng([options.design.seed, _POSES])
-    drafts: list[_Draft] = []
     findings: list[Finding] = []
-    if options.warmup_s:
-        drafts.append(_warmup(robot, found.excitation, envelope, options.warmup_s))
     progress("static poses")
-    poses, condition = 0, np.inf
-    try:
-        chosen = choose_poses(robot, envelope, rng, options.poses)
-        poses, condition = len(chosen), gravity_condition(robot, chosen)
-        drafts.append(_static(visit(robot, envelope, chosen, options.poses), poses, envelope))
-        findings += _few(robot, poses, options.poses.poses)
-    except InfeasibleError as e:
-        findings.append(_left_out(e))
-    for j, joint in enumerate(robot.joints):
-        progress(f"friction of {joint}")
-        try:
-            course = friction_sweep(robot, j, envelope, options.sweeps)
-        except InfeasibleError as e:
-            findings.append(_left_out(e))
-            continue
-        drafts.append(_friction(course, j, joint, envelope))
-    drafts += _designed(found)
-    if found.payload:
-        drafts += _loads(found.payload, _unloaded(found.payload, envelope))
-    designs = [d for d in (found.excitation, found.validation, found.payload) if d]
+    poses = _poses(robot, envelope, options, findings)
+    steps = [
+        *_warmup(robot, found.excitation, envelope, options.warmup_s),
+        *_static(robot, envelope, poses, options.poses),
+        *_friction(robot, envelope, options.sweeps, findings, progress),
+        *_designed(found),
+        *_loads(found.payload, envelope),
+    ]
     return Campaign(
         robot=robot,
         options=options,
-        steps=tuple(draft.step(k) for k, draft in enumerate(drafts, start=1)),
-        poses=poses,
-        gravity_condition=condition,
-        findings=tuple(dict.fromkeys([*findings, *(f for d in designs for f in d.findings)])),
+        steps=tuple(replace(s, name=f"{k:02d}_{s.name}") for k, s in enumerate(steps, start=1)),
+        poses=len(poses),
+        gravity_condition=gravity_condition(robot, poses) if len(poses) else np.inf,
+        findings=tuple(dict.fromkeys([*findings, *found.findings])),
         seconds=time.perf_counter() - began,
     )
-
-
-_POSES = 1  # seeds of the poses, beside those of the searches
 
 
 def _envelope(
@@ -280,6 +264,14 @@ class _Designs:
         payload = search("payload", with_load) if options.payload else None
         return cls(excitation=excitation, validation=validation, payload=payload)
 
+    @property
+    def findings(self) -> Iterator[Finding]:
+        """What is suspect, with the motion that it is about."""
+        for what, found in vars(self).items():
+            for finding in found.findings if found else ():
+                about = finding.where == "trajectory"
+                yield replace(finding, where=f"{what} trajectory") if about else finding
+
 
 def repeats(trajectory: Trajectory, other: Trajectory) -> bool:
     """Whether nearly all states of a trajectory come near states of another one.
@@ -298,32 +290,6 @@ def repeats(trajectory: Trajectory, other: Trajectory) -> bool:
     return bool(np.mean(distance < _NEAR) > _SEEN)
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class _Draft:
-    """A step that has no number yet."""
-
-    label: str
-    kind: Kind
-    purpose: str
-    plan: Play | Course
-    certificate: Certificate
-    loaded: bool = False
-    share: float = 1.0
-    design: Design | None = None
-
-    def step(self, number: int) -> Step:
-        return Step(
-            name=f"{number:02d}_{self.label}",
-            kind=self.kind,
-            purpose=self.purpose,
-            plan=self.plan,
-            certificate=self.certificate,
-            loaded=self.loaded,
-            share=self.share,
-            design=self.design,
-        )
-
-
 def warmup_of(trajectory: Trajectory, seconds: float) -> Trajectory:
     """The same path at half speed, in as many whole periods as ``seconds`` need."""
     s = trajectory.series
@@ -332,10 +298,12 @@ def warmup_of(trajectory: Trajectory, seconds: float) -> Trajectory:
     return replace(trajectory, series=slow, periods=periods, rate_hz=_WARMUP_HZ)
 
 
-def _warmup(robot: Robot, found: Design, envelope: Envelope, seconds: float) -> _Draft:
+def _warmup(robot: Robot, found: Design, envelope: Envelope, seconds: float) -> Iterator[Step]:
+    if not seconds:
+        return
     play = play_of(warmup_of(found.trajectory, seconds), robot)
-    return _Draft(
-        label="warmup",
+    yield Step(
+        name="warmup",
         kind="warmup",
         purpose=(
             "The excitation's path at half speed until the drives are warm: viscous friction falls "
@@ -350,45 +318,76 @@ def _warmup(robot: Robot, found: Design, envelope: Envelope, seconds: float) -> 
 def _with_approach(play: Play, envelope: Envelope) -> Certificate:
     """Certificate of a play, its approach included; the return is the same path."""
     on_the_way = play.approach.states(np.linspace(0.0, play.approach.duration_s, _ON_THE_WAY))
-    certificate = envelope.certify(play.trajectory.series, on_the_way)
+    back = States(q=on_the_way.q, dq=-on_the_way.dq, ddq=on_the_way.ddq)
+    certificate = envelope.certify(play.trajectory.series, on_the_way, back)
     certificate.require()
     return certificate
 
 
-def _static(course: Course, poses: int, envelope: Envelope) -> _Draft:
+def _poses(
+    robot: Robot, envelope: Envelope, options: CampaignOptions, findings: list[Finding]
+) -> Array:
+    """Static poses (K, n); findings where there are none, or few."""
+    rng = np.random.default_rng([options.design.seed, _POSES])
+    try:
+        chosen = choose_poses(robot, envelope, rng, options.poses)
+    except InfeasibleError as e:
+        findings.append(_left_out(e))
+        return np.zeros((0, robot.n))
+    findings += _few(robot, len(chosen), options.poses.poses)
+    return chosen
+
+
+def _static(robot: Robot, envelope: Envelope, poses: Array, options: PoseOptions) -> Iterator[Step]:
+    if not len(poses):
+        return
+    course = visit(robot, envelope, poses, options)
     certificate = certify(course, envelope)
     certificate.require()
-    return _Draft(
-        label="static",
+    yield Step(
+        name="static",
         kind="static",
         purpose=(
-            f"{poses} poses at rest, each reached from below and from above at all joints: the "
-            "mean of both torques is gravity and offset, half their difference the stiction."
+            f"{len(poses)} poses at rest, each reached from below and from above at all joints: "
+            "the mean of both torques is gravity and offset, half their difference the stiction."
         ),
         plan=course,
         certificate=certificate,
     )
 
 
-def _friction(course: Course, j: int, joint: str, envelope: Envelope) -> _Draft:
-    speeds = sum(phase.startswith("+") for phase in course.phase_bounds)
-    return _Draft(
-        label=f"friction_{j + 1}_{file_name(joint)}",
-        kind="friction",
-        purpose=(
-            f"Joint '{joint}' alone there and back at {speeds} constant speeds: half the "
-            "difference of the torques there and back at the same angle is friction, whatever "
-            "gravity does."
-        ),
-        plan=course,
-        certificate=certify(course, envelope),
-    )
+def _friction(
+    robot: Robot,
+    envelope: Envelope,
+    options: SweepOptions,
+    findings: list[Finding],
+    progress: Progress,
+) -> Iterator[Step]:
+    """A step for each joint that can sweep; a finding for each that cannot."""
+    for j, joint in enumerate(robot.joints):
+        progress(f"friction of {joint}")
+        try:
+            course = friction_sweep(robot, j, envelope, options)
+        except InfeasibleError as e:
+            findings.append(_left_out(e))
+            continue
+        yield Step(
+            name=f"friction_{j + 1}_{file_name(joint)}",
+            kind="friction",
+            purpose=(
+                f"Joint '{joint}' alone there and back at {len(options.shares)} constant speeds: "
+                "half the difference of the torques there and back at the same angle is friction, "
+                "whatever gravity does."
+            ),
+            plan=course,
+            certificate=certify(course, envelope),
+        )
 
 
-def _designed(found: _Designs) -> Iterator[_Draft]:
+def _designed(found: _Designs) -> Iterator[Step]:
     periods = found.excitation.trajectory.periods
-    yield _Draft(
-        label="excitation",
+    yield Step(
+        name="excitation",
         kind="excitation",
         purpose=(
             f"{periods} periods of the trajectory that shows all parameters best: what is fitted. "
@@ -398,8 +397,8 @@ def _designed(found: _Designs) -> Iterator[_Draft]:
         certificate=found.excitation.certificate,
         design=found.excitation,
     )
-    yield _Draft(
-        label="validation",
+    yield Step(
+        name="validation",
         kind="validation",
         purpose="Another trajectory, which is never fitted: what the model is scored on.",
         plan=found.validation.play,
@@ -408,16 +407,14 @@ def _designed(found: _Designs) -> Iterator[_Draft]:
     )
 
 
-def _unloaded(found: Design, envelope: Envelope) -> Certificate:
-    """Certificate of the payload's trajectory for the bare arm."""
-    return _with_approach(found.play, envelope)
-
-
-def _loads(found: Design, unloaded: Certificate) -> Iterator[_Draft]:
+def _loads(found: Design | None, envelope: Envelope) -> Iterator[Step]:
     """Without, with, with, without: what drifts evenly falls out of the difference."""
+    if found is None:
+        return
+    bare = _with_approach(found.play, envelope)
     for letter, loaded in zip("abcd", (False, True, True, False), strict=True):
-        yield _Draft(
-            label=f"{'loaded' if loaded else 'unloaded'}_{letter}",
+        yield Step(
+            name=f"{'loaded' if loaded else 'unloaded'}_{letter}",
             kind="payload",
             purpose=(
                 f"The payload's trajectory {'with' if loaded else 'without'} the payload. In the "
@@ -425,7 +422,7 @@ def _loads(found: Design, unloaded: Certificate) -> Iterator[_Draft]:
                 "difference."
             ),
             plan=found.play,
-            certificate=found.certificate if loaded else unloaded,
+            certificate=found.certificate if loaded else bare,
             loaded=loaded,
             design=found,
         )

@@ -92,6 +92,14 @@ def test_the_payload_is_in_the_certificate_of_the_steps_that_carry_it(campaign) 
     assert (loaded.certificate.torque > bare.certificate.torque).all()
 
 
+def test_a_poor_search_is_said_with_its_name() -> None:
+    # A period of four minutes shows little but weight.
+    slow = DesignOptions(periods=1, starts=1, base_frequency_hz=0.004)
+    found = plan(PLANAR, replace(OPTIONS, design=slow, warmup_s=0.0, payload=None)).findings
+    poor = [f.where for f in found if f.name == "poor_condition"]
+    assert poor == ["excitation trajectory", "validation trajectory"]
+
+
 def test_the_same_options_plan_the_same_campaign(campaign) -> None:
     again = plan(PLANAR, OPTIONS)
     ids = [[step.plan.trajectory.id for step in c.steps] for c in (campaign, again)]
