@@ -40,7 +40,7 @@ Formats = Annotated[
     typer.Option(
         "--format",
         help="What is written: parquet, csv, urscript, servoj or ros2 to play; plots (SVG) or page "
-        "(HTML of the arm moving; extra viz) to look at.",
+        "(HTML of the arm moving; extra viz) to look at; none for the certificate alone.",
     ),
 ]
 
@@ -132,13 +132,18 @@ def excite(
             file_name(name),
             found,
             common.command_line(context),
-            formats=tuple(word.strip() for word in formats.split(",")),
+            formats=format_names(formats),
         )
     if json:
         findings = [finding(f) for f in found.findings]
         common.print_json({"out": folder, **found.summary(), "findings": findings})
     elif not quiet:
         _print(found, folder, file_name(name))
+
+
+def format_names(text: str) -> tuple[str, ...]:
+    """Formats of an option, ``none`` for none."""
+    return () if text == "none" else tuple(word.strip() for word in text.split(","))
 
 
 def surroundings_of(floor: float | None, path: Path | None) -> Surroundings | None:

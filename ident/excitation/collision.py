@@ -147,26 +147,27 @@ class Clearance:
         """What each row is the distance of: ``forearm_link – base_link``, ``hand – floor``."""
         return tuple(row.name for row in self.rows)
 
-    def required(self, distance: float) -> Array:
+    def required(self, distance: float, home: Array | None = None) -> Array:
         """What each row has to keep (rows,) m where ``distance`` is asked for.
 
-        Links whose joints lie side by side are close in every pose: half of what they leave at home
-        is kept where that is less.
+        Links whose joints lie side by side are close in every pose: half of what they leave at
+        ``home`` (n,), by default the robot's, is kept where that is less.
         """
-        home = np.maximum(self(self.robot.home[None])[:, 0], 0.0)
-        return np.asarray(np.minimum(distance, 0.5 * home))
+        at_home = self((self.robot.home if home is None else home)[None])[:, 0]
+        return np.asarray(np.minimum(distance, 0.5 * np.maximum(at_home, 0.0)))
 
     def __call__(self, q: ArrayLike) -> Array:
         """Signed distances (rows, N) m at configurations q (N, n)."""
         return self.measure(q).values
 
-    def measure(self, q: ArrayLike) -> Distances:
+    def measure(self, q: ArrayLike, within: float = np.inf) -> Distances:
         """Signed distances at configurations q (N, n), with their slopes.
 
-        The distance of two parts is the least of those of their capsules.
+        The distance of two parts is the least of those of their capsules. What is farther apart
+        than ``within`` m may be given as something between that and its distance, with no slope.
         """
         R, p = frames_and_base(self.robot, q)
-        distance, points, gradients = self._contacts(R, p)
+        distance, points, gradients = self._contacts(R, p, within)
         nearest = distance[self._members].argmin(axis=1)
         chosen = np.take_along_axis(self._members, nearest, axis=1)
         return Distances(
@@ -178,7 +179,7 @@ class Clearance:
             chain=self._chain,
         )
 
-    def _contacts(self, R: Array, p: Array) -> Contact:
+    def _contacts(self, R: Array, p: Array, within: float) -> Contact:
         """Distances (contacts, N) of single capsules, with points and gradients, by frames."""
         capsules = self.robot.capsules
         links = [capsule.link for capsule in capsules]
@@ -188,15 +189,15 @@ class Clearance:
             for ends in ([c.a for c in capsules], [c.b for c in capsules])
         )
         (i, j), (k, normal, height), (m, centre, half) = self._pairs, self._planes, self._boxes
+        radii = np.array([capsule.radius for capsule in capsules])
         several = (
-            segment_to_segment(a[:, i], b[:, i], a[:, j], b[:, j]),
+            _near(a, b, i, j, within + radii[i] + radii[j]),
             segment_to_plane(a[:, k], b[:, k], normal, height),
             segment_to_box(a[:, m], b[:, m], centre, half),
         )
         distance, points, gradients = (
             np.concatenate(arrays, axis=-2) for arrays in zip(*several, strict=True)
         )
-        radii = np.array([capsule.radius for capsule in capsules])
         both = np.concatenate([radii[i] + radii[j], radii[k], radii[m]])
         return distance - both[:, None], points, gradients
 
@@ -233,6 +234,22 @@ class Clearance:
         upper = np.reshape([box.upper for _, box in several], (-1, 3)).T
         indices = np.array([k for k, _ in several], dtype=np.intp)
         return indices, 0.5 * (lower + upper), 0.5 * (upper - lower)
+
+
+def _near(a: Array, b: Array, i: Indices, j: Indices, within: Array) -> Contact:
+    """Distances (pairs, N) of segments i and j of those with ends a, b (3, segments, N).
+
+    Where the balls about two segments are farther apart than ``within`` (pairs,), theirs will do.
+    """
+    middle, half = 0.5 * (a + b), 0.5 * np.linalg.norm(b[:, :, 0] - a[:, :, 0], axis=0)
+    gap = middle[:, i] - middle[:, j]
+    distance = np.sqrt((gap * gap).sum(axis=0)) - (half[i] + half[j])[:, None]
+    pair, at = np.nonzero(distance < within[:, None])
+    points, gradients = middle[:, i], np.zeros_like(gap)
+    one, other = i[pair], j[pair]
+    exact = segment_to_segment(a[:, one, at], b[:, one, at], a[:, other, at], b[:, other, at])
+    distance[pair, at], points[:, pair, at], gradients[:, pair, at] = exact
+    return distance, points, gradients
 
 
 def _poses(robot: Robot) -> Array:

@@ -127,8 +127,7 @@ class Envelope:
         """
         if not (np.isfinite(distance) and distance >= 0.0):
             raise UsageError("distance", f"{distance:g} m", expected="finite, zero or more")
-        at_home = clearance(home[None])[:, 0]
-        needed = np.minimum(distance, 0.5 * np.maximum(at_home, 0.0))
+        needed = clearance.required(distance, home)
         return cls(limits=limits, load=load, clearance=clearance, distance=needed)
 
     def certify(self, series: FourierSeries, *others: Motion) -> Certificate:

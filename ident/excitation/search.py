@@ -203,8 +203,8 @@ class Search:
         clearance, needed = self.envelope.clearance, self.envelope.distance
         if clearance is None or not clearance.names:
             return 0.0, -np.inf
-        measured = clearance.measure(motion.q[:: stage.every])
         needed = needed + np.minimum(_DISTANCE_SLACK, 0.5 * needed)
+        measured = clearance.measure(motion.q[:: stage.every], within=float(needed.max()))
         depth = self._depth[:, None]
         over = (needed[:, None] - measured.values) / depth
         broken = np.maximum(over, 0.0) * (stage.penalty / over.shape[1])

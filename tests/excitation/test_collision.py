@@ -4,6 +4,7 @@ from pathlib import Path
 import coal
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose, assert_array_equal
 
 from ident.arrays import Array
 from ident.errors import UsageError
@@ -299,3 +300,19 @@ def test_a_missing_file_and_two_of_one_name_are_refused(tmp_path: Path) -> None:
         read_surroundings(tmp_path / "none.toml")
     with pytest.raises(UsageError, match="two things named 'floor'"):
         Surroundings(walls=(floor(), floor(0.1)))
+
+
+@pytest.mark.parametrize("name", ["ur5", "kinova_jaco"])
+def test_what_is_near_is_as_exact_as_if_everything_were(name: str) -> None:
+    robot = load_robot(name)
+    clearance, rng = Clearance.of(robot, Surroundings(walls=(floor(),))), np.random.default_rng(4)
+    q = robot.home + rng.uniform(-1.5, 1.5, size=(300, robot.n))
+    everything, near = clearance.measure(q), clearance.measure(q, within=0.05)
+    close = everything.values < 0.05
+    assert close.any()
+    assert not close.all()
+    assert_array_equal(near.values[close], everything.values[close])
+    assert (near.values[~close] >= 0.05).all()
+    assert (near.values <= everything.values + 1e-12).all()
+    slopes = np.where(close, rng.normal(size=close.shape), 0.0)
+    assert_allclose(near.pullback(slopes), everything.pullback(slopes), rtol=0, atol=ROUNDOFF)
