@@ -17,8 +17,8 @@ COMPILE = .venv/bin/uv pip compile --quiet --universal --python-version 3.11 \
 	--fork-strategy fewest --generate-hashes --no-emit-index-url \
 	--custom-compile-command "make lock" pyproject.toml
 
-.PHONY: help install plan identify validate excite export notebooks readme-figure sample-logs \
-	test lint check bench lock clean need-ROBOT need-LOG
+.PHONY: help install plan identify validate excite export notebooks readme-figure sample-logs trajectories \
+	test lint check bench study lock clean need-ROBOT need-LOG
 .DEFAULT_GOAL = help
 
 help: ## this list
@@ -52,6 +52,16 @@ notebooks: .venv/.dev ## execute the notebooks, each into an .ipynb beside it
 
 readme-figure: need-LOG .venv/.runtime ## draw README's figure from the KUKA LWR logs in folder LOG
 	@.venv/bin/python notebooks/readme/kuka_lwr.py $(LOG)
+
+trajectories: .venv/.dev ## design the shipped trajectories again, one by one (half an hour)
+	@for robot in $$(ls data/robots | grep -v README); do \
+	  $(ONE_THREAD) $(IDENT) excite $$robot --floor 0 --format none -o trajectories/$$robot $(ARGS) && \
+	  $(ONE_THREAD) $(IDENT) excite $$robot --floor 0 --format none -o trajectories/$$robot \
+	    --name validation --seed 1 $(ARGS) || exit 1; \
+	done
+
+study: .venv/.dev ## what designed trajectories are worth, and other statistics
+	@$(PYTEST) -m study -s $(ARGS)
 
 sample-logs: .venv/.dev ## simulate the sample logs in data/logs again
 	@$(IDENT) simulate-samples $(ARGS)

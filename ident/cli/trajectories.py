@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from importlib import metadata
 from pathlib import Path
 
+from ident import __version__
 from ident.excitation.design import Design
 from ident.excitation.envelope import Load
 from ident.excitation.playback import PlaybackOptions, playback_files
@@ -40,7 +42,9 @@ def write_design(
     UsageError
         The folder cannot be written, or a format does not exist or cannot hold the play.
     """
-    facts = {**design.to_dict(), **({"command": command} if command else {})}
+    versions = {name: metadata.version(name) for name in ("numpy", "scipy")}
+    made = {"command": command, "versions": {"ident": __version__, **versions}}
+    facts = {**design.to_dict(), **made}
     text = json.dumps(facts, indent=1, ensure_ascii=False) + "\n"
     chosen = set(formats)
     played = playback_files(design.play, name, [f for f in formats if f not in PREVIEWS], options)

@@ -72,6 +72,8 @@ class Quality:
         Predicted for white torque noise of the stated size, all samples used, no bias.
     magnitudes : (b,)
         What the condition number and log det are relative to.
+    noise : (n,) N·m or N
+        Standard deviation of the torque of each joint that all of this is for.
     """
 
     condition: Condition
@@ -79,9 +81,11 @@ class Quality:
     names: tuple[str, ...]
     standard_errors: Array
     magnitudes: Array
+    noise: Array
 
     def __post_init__(self) -> None:
         """Lock the arrays."""
+        object.__setattr__(self, "noise", frozen(self.noise, (None,), where="noise"))
         for name in ("standard_errors", "magnitudes"):
             array = frozen(getattr(self, name), (len(self.names),), where=name, finite=False)
             object.__setattr__(self, name, array)
@@ -317,6 +321,7 @@ class Criterion:
             log_det=float(2.0 * np.log(diagonal).sum()) if seen else -np.inf,
             names=self.names,
             magnitudes=m,
+            noise=self.noise,
             standard_errors=m * np.linalg.norm(np.linalg.inv(R), axis=1)
             if seen
             else np.full(len(m), np.inf),

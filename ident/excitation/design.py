@@ -161,7 +161,9 @@ class Design:
         certificate = {
             **facts,
             "level": self.quality.level,
+            "noise": self.quality.noise.tolist(),
             "standard_errors": dict(errors),
+            "home": self.play.home.tolist(),
             "limits": self.certificate.to_dict(),
             "model": self.robot.digest,
             "options": options,
