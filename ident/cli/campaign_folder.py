@@ -18,20 +18,26 @@ import numpy as np
 
 from ident import __version__
 from ident.cli.campaign_checklist import checklist
+from ident.cli.trajectories import PREVIEWS
 from ident.errors import UsageError
 from ident.excitation.approach import Play, Quintic, play_of
-from ident.excitation.campaign import Campaign, Kind, Step
+from ident.excitation.campaign import Campaign, Kind, Step, core_s
 from ident.excitation.course import Course
-from ident.excitation.envelope import Payload
+from ident.excitation.envelope import Load, Payload
 from ident.excitation.fourier import FourierSeries, Trajectory
 from ident.excitation.playback import FORMATS, playback_files
 from ident.excitation.playback.urscript import require_ur
 from ident.files import whole_folder
 from ident.model.robot import Robot
+from ident.regressor.rigid import derive
+from ident.report.preview import joint_plots
+from ident.report.scene import scene_page, viewer
 
 SCHEMA = 1
 MARKER, CHECKLIST, LOGS = "plan.json", "CHECKLIST.md", "logs"
 _UNIVERSAL = ("urscript", "servoj")
+# What previews keep of a motion; more is not seen.
+_PREVIEW_HZ, _PREVIEW_SAMPLES = 50.0, 5000.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -85,9 +91,12 @@ def require_formats(formats: Sequence[str], robot: Robot) -> None:
     UsageError
         Before anything is searched for.
     """
+    known = (*FORMATS, *PREVIEWS)
     for kind in formats:
-        if kind not in FORMATS:
-            raise UsageError("--format", f"'{kind}'", expected=f"one of {', '.join(FORMATS)}")
+        if kind not in known:
+            raise UsageError("--format", f"'{kind}'", expected=f"one of {', '.join(known)}")
+        if kind == "page":
+            viewer("3D preview")
         if kind in _UNIVERSAL:
             require_ur(_standing(robot))
 
@@ -113,7 +122,8 @@ def write_campaign(
         (fresh / step.name).mkdir()
         files = {
             f"{step.name}.json": _json(step_facts(step)),
-            **played(step, campaign.robot, formats),
+            **played(step, campaign.robot, [kind for kind in formats if kind in FORMATS]),
+            **shown(step, campaign, [kind for kind in formats if kind in PREVIEWS]),
         }
         for name, content in files.items():
             (fresh / step.name / name).write_bytes(content)
@@ -140,6 +150,31 @@ def played(step: Step, robot: Robot, formats: Sequence[str]) -> dict[str, bytes]
         # A course has all that sampled formats read of a play; streaming asks for its approach.
         whole = play_of(cast(Trajectory, plan), robot) if kind == "servoj" else cast(Play, plan)
         files |= playback_files(whole, step.name, [kind])
+    return files
+
+
+def shown(step: Step, campaign: Campaign, formats: Sequence[str]) -> dict[str, bytes]:
+    """Previews, by name: plots of every joint, and a page of the arm moving."""
+    robot, files = campaign.robot, dict[str, bytes]()
+    if not formats:
+        return files
+    t, motion, _ = step.plan.sample(min(_PREVIEW_HZ, _PREVIEW_SAMPLES / step.duration_s))
+    phases = [(name, *span) for name, span in step.plan.phase_bounds.items()]
+    title = f"{robot.name} {step.name}"
+    if "plots" in formats:
+        payload = campaign.options.payload if step.loaded else None
+        files[f"{step.name}{PREVIEWS['plots']}"] = joint_plots(
+            t,
+            motion,
+            step.certificate.limits,
+            phases=phases if isinstance(step.plan, Play) else (),
+            torque=Load(derive(robot), payload).torque(motion),
+            title=title,
+        )
+    if "page" in formats:
+        files[f"{step.name}{PREVIEWS['page']}"] = scene_page(
+            robot, t, motion.q, title=title, phases=phases, surroundings=campaign.surroundings
+        )
     return files
 
 
@@ -267,7 +302,7 @@ def _summary(step: Step) -> dict[str, Any]:
         "duration_s": step.duration_s,
         "log": step.log,
         "share": step.share,
-        "core_s": step.core_s,
+        "core_s": core_s(step.plan),
     }
 
 

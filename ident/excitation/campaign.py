@@ -121,14 +121,9 @@ class Step:
         """Pattern of the log that is expected, within the campaign's folder."""
         return f"logs/{self.name}.*"
 
-    @property
-    def core_s(self) -> tuple[float, float]:
-        """Begin and end of what must be logged: the excitation, or all of a course."""
-        return core_s(self.plan)
-
 
 def core_s(plan: Play | Course) -> tuple[float, float]:
-    """Begin and end of what must be logged of a motion."""
+    """Begin and end of what must be logged of a motion: the excitation, or all of a course."""
     return plan.phase_bounds["excitation"] if isinstance(plan, Play) else (0.0, plan.duration_s)
 
 
@@ -142,6 +137,8 @@ class Campaign:
         Static poses that are visited.
     gravity_condition : float
         Condition number of what they show; infinite where there are none.
+    surroundings : Surroundings or None
+        What every motion keeps away from.
     """
 
     robot: Robot
@@ -151,17 +148,12 @@ class Campaign:
     gravity_condition: float
     findings: tuple[Finding, ...]
     seconds: float
+    surroundings: Surroundings | None = None
 
     @property
     def duration_s(self) -> float:
         """Time in motion, all steps together, in s."""
         return sum(step.duration_s for step in self.steps)
-
-    @property
-    def designs(self) -> tuple[Design, ...]:
-        """What was searched for: excitation, validation, payload."""
-        found = (step.design for step in self.steps if step.design)
-        return tuple(dict.fromkeys(found))
 
 
 def plan(
@@ -199,6 +191,7 @@ def plan(
         gravity_condition=gravity_condition(robot, poses) if len(poses) else np.inf,
         findings=tuple(dict.fromkeys([*findings, *found.findings])),
         seconds=time.perf_counter() - began,
+        surroundings=surroundings,
     )
 
 

@@ -177,9 +177,9 @@ def _allowed(
 
 def _holding(envelope: Envelope, q: Array) -> Array:
     """Torque (K, n) to hold each pose and break away from it."""
-    still = np.zeros((1, q.shape[1]))
-    loads = [envelope.load(States(q=row[None], dq=still, ddq=still)) for row in q]
-    return np.reshape(loads, q.shape)
+    still = np.zeros_like(q)
+    held = envelope.load.torque(States(q=q, dq=still, ddq=still))
+    return np.asarray(np.abs(held) + envelope.load.coulomb)
 
 
 def _reachable(robot: Robot, envelope: Envelope, pose: Array, options: PoseOptions) -> bool:

@@ -46,7 +46,7 @@ STEPS = [
 def planned(tmp_path_factory, run) -> Path:
     """Give a campaign folder without logs."""
     folder = tmp_path_factory.mktemp("campaign") / "campaign"
-    more = ("--payload", "0.5,0.2,0,0", "--periods", 2, "--format", "parquet,csv,ros2")
+    more = ("--payload", "0.5,0.2,0,0", "--periods", 2, "--format", "parquet,csv,ros2,plots")
     done = run(*WORDS, *more, "-o", folder, "--json")
     assert done.exit_code == 0, done.output
     summary = json.loads(done.stdout)
@@ -126,7 +126,13 @@ def test_the_folder_has_a_plan_a_checklist_and_what_is_played(planned) -> None:
     assert facts["payload"] == {"mass": 0.5, "com": [0.2, 0.0, 0.0]}
     assert [step["name"] for step in facts["steps"]] == STEPS
     for name in STEPS:
-        kinds = {f"{name}.json", f"{name}.parquet", f"{name}.csv", f"{name}_ros2.yaml"}
+        kinds = {
+            f"{name}.json",
+            f"{name}.parquet",
+            f"{name}.csv",
+            f"{name}_ros2.yaml",
+            f"{name}.svg",
+        }
         assert everything(planned / name) == kinds
         certificate = json.loads((planned / name / f"{name}.json").read_text("utf-8"))
         assert certificate["certificate"]["limits"]["torque"]["reached"]
@@ -355,6 +361,14 @@ def test_a_universal_robot_is_streamed_what_is_no_series() -> None:
     names = set(files_of(step, ur5, ("urscript", "servoj", "csv")))
     streamed = {f"01_friction_servoj.{kind}" for kind in ("csv", "py", "script")}
     assert names == {"01_friction.csv", *streamed}
+
+
+def test_a_page_of_every_step_is_written_where_it_is_asked_for(run, here) -> None:
+    pytest.importorskip("k3d")
+    words = (*WORDS[:-4], "--warmup", 0, "--poses", 1, "--periods", 1)
+    assert run(*words, "--format", "page", "-o", "c", "-q").exit_code == 0
+    for step in read_campaign(here / "c").steps:
+        assert everything(here / "c" / step.name) == {f"{step.name}.json", f"{step.name}.html"}
 
 
 def test_a_log_of_another_mounting_is_named(run, logs) -> None:
