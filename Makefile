@@ -17,8 +17,8 @@ COMPILE = .venv/bin/uv pip compile --quiet --universal --python-version 3.11 \
 	--fork-strategy fewest --generate-hashes --no-emit-index-url \
 	--custom-compile-command "make lock" pyproject.toml
 
-.PHONY: help install plan identify validate excite export notebooks readme-figure sample-logs trajectories \
-	test lint check bench study lock clean need-ROBOT need-LOG
+.PHONY: help install plan identify validate excite export notebooks readme-figure sample-logs \
+	trajectories test lint check bench study lock clean need-ROBOT need-LOG
 .DEFAULT_GOAL = help
 
 help: ## this list
@@ -53,11 +53,15 @@ notebooks: .venv/.dev ## execute the notebooks, each into an .ipynb beside it
 readme-figure: need-LOG .venv/.runtime ## draw README's figure from the KUKA LWR logs in folder LOG
 	@.venv/bin/python notebooks/readme/kuka_lwr.py $(LOG)
 
+# The planar arm hangs on a wall; the frame of the PUMA 560 is at its shoulder.
 trajectories: .venv/.dev ## design the shipped trajectories again, one by one (half an hour)
 	@for robot in $$(ls data/robots | grep -v README); do \
-	  $(ONE_THREAD) $(IDENT) excite $$robot --floor 0 --format none -o trajectories/$$robot $(ARGS) && \
-	  $(ONE_THREAD) $(IDENT) excite $$robot --floor 0 --format none -o trajectories/$$robot \
-	    --name validation --seed 1 $(ARGS) || exit 1; \
+	  case $$robot in planar2r|puma560) floor= ;; *) floor="--floor 0" ;; esac; \
+	  for name in excitation validation; do \
+	    seed=$$([ $$name = excitation ] || echo "--seed 1"); \
+	    $(ONE_THREAD) $(IDENT) excite $$robot $$floor $$seed --name $$name --format none \
+	      -o trajectories/$$robot $(ARGS) || exit 1; \
+	  done; \
 	done
 
 study: .venv/.dev ## what designed trajectories are worth, and other statistics
