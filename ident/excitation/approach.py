@@ -19,7 +19,7 @@ Phase = Literal["approach", "excitation", "return"]
 PHASES: tuple[Phase, ...] = get_args(Phase)
 
 # Largest velocity, acceleration and jerk of a quintic move over a distance of one in a time of one.
-_PEAKS = (15.0 / 8.0, 10.0 / np.sqrt(3.0), 60.0)
+PEAKS = (15.0 / 8.0, 10.0 / np.sqrt(3.0), 60.0)
 # Moves last a multiple of it, s: a whole number of ticks at 100, 125, 250, 500 and 1000 Hz, so that
 # the set-points of every period are the same.
 _GRID = 0.2
@@ -108,7 +108,7 @@ class Quintic:
         if (distance <= _SAME).all():
             return cls(start=np.asarray(start), end=np.asarray(end), duration_s=0.0)
         limits = np.array([velocity, acceleration, jerk])[:, distance > 0.0]
-        peaks = np.outer(_PEAKS, distance[distance > 0.0])
+        peaks = np.outer(PEAKS, distance[distance > 0.0])
         if not (limits > 0.0).all():
             raise UsageError("limits of a move", f"{limits.min():g}", expected="above zero")
         needed = (peaks / limits).max(axis=1) ** (1.0 / np.arange(1, 4))

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from ident.arrays import Array, digest, frozen, locked
 from ident.errors import UsageError
-from ident.excitation.approach import Quintic
+from ident.excitation.approach import PEAKS, Quintic
 from ident.excitation.envelope import Certificate, Envelope
 from ident.excitation.limits import Limits
 from ident.model.robot import Robot
@@ -30,8 +30,6 @@ _ROUNDING_S = 1e-9
 VELOCITY = 1.0
 # Grid on which torque and distance are looked at: at 3 rad/s an arm of a metre moves 6 mm between.
 _DENSE_HZ, _CHUNK = 500.0, 4000
-# Largest velocity, acceleration and jerk over a distance of one in a time of one, of a quintic.
-_QUINTIC = (15.0 / 8.0, 10.0 / np.sqrt(3.0), 60.0)
 # The same of a blend to a velocity of one: acceleration and jerk.
 BLEND = (1.5, 6.0)
 _SLOW, _SHORTEST_MOVE_S = 0.25, 1.0
@@ -106,7 +104,7 @@ def peaks(move: Move) -> Array:
         return move.peaks
     if move.still:
         return np.zeros((3, len(move.start)))
-    shape = [peak / move.duration_s**k for k, peak in enumerate(_QUINTIC, start=1)]
+    shape = [peak / move.duration_s**k for k, peak in enumerate(PEAKS, start=1)]
     return np.outer(shape, np.abs(move.end - move.start))
 
 
