@@ -113,7 +113,7 @@ class Design:
     starts : int
         How many searches it is the best of.
     complete : bool
-        Whether all of them came to their end, so that the same options give the same again.
+        Whether all of them came to their end, so that as many starts give the same again.
     """
 
     robot: Robot
@@ -214,7 +214,8 @@ def design(
         quality=quality,
         options=options,
         starts=len(candidates),
-        complete=all(candidate.ended == "converged" for candidate in candidates),
+        complete=all(candidate.ended == "converged" for candidate in candidates)
+        and (options.seconds is not None or len(candidates) == options.starts),
         seconds=time.perf_counter() - began,
         notes=clearance.findings if clearance else (),
     )
