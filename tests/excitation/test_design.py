@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 from ident.errors import InfeasibleError, UsageError
-from ident.excitation.criteria import Criterion
+from ident.excitation.criteria import Criterion, Information
 from ident.excitation.design import DesignOptions, design
 from ident.excitation.envelope import Load
-from ident.excitation.fourier import Trajectory
+from ident.excitation.fourier import RestToRest, Trajectory
 from ident.excitation.limits import KINDS, Limits
 from ident.model.registry import load_robot
 from ident.regressor.rigid import derive
@@ -139,3 +139,19 @@ def test_the_file_holds_trajectory_and_certificate() -> None:
 def test_options_out_of_range_are_refused(options: dict, named: str) -> None:
     with pytest.raises(UsageError, match=named):
         design(PLANAR, DesignOptions(**{"starts": 1, **options}))
+
+
+def test_a_design_after_a_run_complements_it() -> None:
+    # A run of the first joint alone, at high speed: rich in what that shows, empty of the rest.
+    rng, rest = np.random.default_rng(8), RestToRest(PLANAR.joints, 2.0, 5, PLANAR.home)
+    free = rng.normal(size=(2, rest.free)) * np.array([[1.0], [0.0]])
+    plain = Criterion.of(derive(PLANAR))
+    series = rest.series(free)
+    rows = plain.rows(series.states(series.times(200)))
+    weighted = rows / np.tile(plain.noise, len(rows) // 2)[:, None]
+    known = Information(names=plain.names, matrix=100.0 * weighted.T @ weighted)
+    alone, after = design(PLANAR, FEW), design(PLANAR, FEW, earlier=[known])
+    both = Criterion.of(derive(PLANAR), earlier=[known])
+    together = both.quality(alone.trajectory.series, 20_000)
+    assert after.quality.condition.scaled < 0.95 * together.condition.scaled
+    assert after.trajectory.id != alone.trajectory.id
