@@ -149,15 +149,29 @@ def _waiting(link: Link, tabled: Part) -> Link:
 
 
 def lettered(rows: Sequence[DHRow]) -> list[DHRow]:
-    """The same table with a letter for every length that is not zero: ``a2``, ``d3``, by row."""
+    """The same table with a letter for every length that is not zero: ``a2``, ``d3``, by row.
+
+    Letters of the table stay, and none of them is given to another length.
+    """
+    own = _letters(rows)
 
     def letter(length: float | str, kind: str, number: int) -> float | str:
-        return length if isinstance(length, str) or length == 0.0 else f"{kind}{number}"
+        if isinstance(length, str) or length == 0.0:
+            return length
+        name = f"{kind}{number}"
+        while name in own:
+            name += "_"
+        return name
 
     return [
         replace(row, a=letter(row.a, "a", i), d=letter(row.d, "d", i))
         for i, row in enumerate(rows, start=1)
     ]
+
+
+def _letters(rows: Sequence[DHRow]) -> set[str]:
+    """Names of the lengths of a table that are letters."""
+    return {x.lstrip("+-") for row in rows for x in (row.a, row.d) if isinstance(x, str)}
 
 
 def with_lengths(rows: Sequence[DHRow], lengths: Mapping[str, float], where: str) -> list[DHRow]:
@@ -168,7 +182,7 @@ def with_lengths(rows: Sequence[DHRow], lengths: Mapping[str, float], where: str
     ModelError
         A name that is no letter of the table.
     """
-    letters = {str(x).lstrip("+-") for row in rows for x in (row.a, row.d) if isinstance(x, str)}
+    letters = _letters(rows)
     if unknown := sorted(lengths.keys() - letters):
         expected = ", ".join(sorted(letters)) or "a table with letters"
         raise ModelError(where, f"no length '{unknown[0]}'", expected=expected)

@@ -96,9 +96,8 @@ def load_symbolic(reference: str | Path) -> Robot:
     if file is None or file.dh is None:
         found = f"'{reference}' is not described by a Denavit-Hartenberg table"
         raise UsageError("symbolic lengths", found, expected="a TOML file with [dh]")
-    bare = file.dh.convention == "standard"
-    rows = [replace(row, mass=0.0, inertia_c=(0.0,) * 6) if bare else row for row in _rows(file.dh)]
-    robot = robot_of_table(file.name, file.dh.convention, lettered(rows), base=_base(file.dh))
+    rows = lettered(_rows(file.dh))
+    robot = robot_of_table(file.name, file.dh.convention, rows, base=_base(file.dh))
     robot = replace(robot, title=file.title)
     return robot if file.gravity is None else robot.with_gravity(file.gravity)
 

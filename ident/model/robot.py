@@ -61,6 +61,11 @@ class Part:
             raise letters_left([name for name, _ in self.letters], f"link '{self.link}'")
         return locked(inertia.transformed(self.pi, self.R_ab, self.p_a_ab))
 
+    @property
+    def carried(self) -> Part:
+        """The same body in the frame of the moving link."""
+        return Part(link=self.link, R_ab=np.eye(3), p_a_ab=np.zeros(3), pi=self.pi_carrier)
+
     def with_lengths(self, lengths: Mapping[str, float]) -> Part:
         """The same part with numbers for some of its letters (m)."""
         p, letters = filled(self.p_a_ab, self.letters, lengths)
@@ -111,7 +116,9 @@ class Link:
         )
         if not self.waits or link.waits:
             return link
-        return replace(link, pi=np.sum([part.pi_carrier for part in link.parts], axis=0))
+        first, *fixed = link.parts  # the link itself is described in its own frame
+        pi = np.sum([part.pi_carrier for part in link.parts], axis=0)
+        return replace(link, parts=(first.carried, *fixed), pi=pi)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

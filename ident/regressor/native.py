@@ -218,6 +218,7 @@ class Kernel:
     def __init__(self, program: Program, library: ctypes.CDLL, name: str) -> None:
         """Bind the functions of ``library``."""
         self.name = name
+        self._inputs = len(program.inputs)
         self._seen = np.argwhere(program.outputs >= 0)
         self._block, self._rows = library.block, library.rows
         pointer = ctypes.c_void_p
@@ -230,6 +231,7 @@ class Kernel:
 
         Structural zeros are not written: ``out`` holds them already.
         """
+        assert len(inputs) == self._inputs  # what C reads beyond them is somebody else's memory
         total = inputs.shape[1]
         if total < _LANES or out.strides[2] != out.itemsize:
             i, j = self._seen.T
@@ -259,6 +261,7 @@ class Kernel:
 
         Outputs stand row by row. The array is good until the next is asked for.
         """
+        assert len(inputs) == self._inputs
         total = inputs.shape[1]
         short = max(_LANES - total, 0) if total else 0
         inputs = _rows_of(np.pad(inputs, ((0, 0), (short, 0)), mode="edge") if short else inputs)

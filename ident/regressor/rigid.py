@@ -75,8 +75,15 @@ class Regressor:
         ----------
         slopes : (entries, N)
             One row for each entry of ``pattern``, row by row.
+
+        Raises
+        ------
+        ModelError
+            Another number of entries or samples.
         """
-        inputs = np.concatenate([self._inputs(q, dq, ddq), slopes])
+        inputs = self._inputs(q, dq, ddq)
+        shape = (int(self.pattern.sum()), inputs.shape[1])
+        inputs = np.concatenate([inputs, _checked(slopes, shape, "slopes")])
         out = np.zeros((3 * self.robot.n, 1, inputs.shape[1]))
         self._adjoint(inputs, out)
         return out.reshape(3, self.robot.n, -1)

@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from ident.arrays import Array, Indices
+from ident.errors import ModelError
 from ident.regressor.columns import JointTerm, Motion, Stack
 from ident.regressor.rigid import Regressor
 
@@ -61,8 +62,10 @@ class Selection:
     def values(self, motion: Motion) -> tuple[Indices, Array]:
         """Joint and column (e, 2) of all entries, and their values (e, N): blocks first."""
         places, rest = self.others(motion)
-        blocks = [block.copy() for _, block in self.stream(motion)]
-        values = np.concatenate([np.concatenate(blocks, axis=1), rest])
+        rigid = np.empty((len(self.entries), len(motion.q)))
+        for here, block in self.stream(motion):
+            rigid[:, here] = block
+        values = np.concatenate([rigid, rest])
         return np.concatenate([self.entries, places]), values
 
     def pullback(self, motion: Motion, slopes: Array) -> Array:
@@ -73,6 +76,8 @@ class Selection:
             count = len(term.entries(local, motion)[0])
             out += term.pullback(local, motion, slopes[first : first + count])
             first += count
+        if len(slopes) != first:
+            raise ModelError("slopes", f"{len(slopes)} rows", expected=f"{first}, one an entry")
         return out
 
     def compile(self) -> None:

@@ -13,12 +13,12 @@ from ident.export.urdf import write_urdf
 from ident.model import inertia, rotation
 from ident.model.dh import DHRow, lettered, robot_of_table, with_lengths
 from ident.model.locking import lock
-from ident.model.registry import load_symbolic
+from ident.model.registry import letter_values, load_robot, load_symbolic
 from ident.model.robot import Robot
 from ident.model.urdf import parse_urdf
 from ident.regressor.rigid import derive
 from tests.random_robots import random_body, random_motion
-from tests.tolerances import ROUNDOFF
+from tests.tolerances import ROUNDOFF, TORQUE
 
 
 def row(i: int, **facts: Any) -> DHRow:
@@ -179,6 +179,18 @@ def test_a_part_that_waits_does_so_on_a_joint_that_is_locked() -> None:
     assert_allclose(robot.with_lengths(**NUMBERS).pi, known.pi, rtol=0, atol=ROUNDOFF)
 
 
+@pytest.mark.parametrize("locked", [{}, {"joint2": 0.3}, {"joint3": -0.3}])
+def test_what_was_filled_is_exported_as_if_the_numbers_had_stood_there(
+    locked: dict[str, float],
+) -> None:
+    filled = robot_of_table("r", "standard", WAITING).with_lengths(**NUMBERS)
+    direct = robot_of_table("r", "standard", with_lengths(WAITING, NUMBERS, "r"))
+    states = random_motion(lock(direct, locked), 5, np.random.default_rng(0))
+    expected = derive(lock(direct, locked)).inverse_dynamics(*states)
+    read = parse_urdf(write_urdf(lock(filled, locked)))
+    assert_allclose(derive(read).inverse_dynamics(*states), expected, rtol=0, atol=TORQUE)
+
+
 @pytest.mark.parametrize("lengths", [{}, {"h": 0.4}, {"L1": 0.25}, {"h": 0.4, "L1": 0.25}])
 def test_masses_do_not_change_what_letters_are_derived_to(lengths: dict[str, float]) -> None:
     bare = [replace(r, mass=0.0, inertia_c=(0.0,) * 6) for r in WAITING]
@@ -190,9 +202,23 @@ def test_masses_do_not_change_what_letters_are_derived_to(lengths: dict[str, flo
     assert modules[0] == (3, 30)
 
 
+def test_the_letters_of_a_standard_table_give_its_dynamics_back() -> None:
+    known = load_robot("kr300")
+    symbolic = load_symbolic("kr300")
+    values = {name: letter_values("kr300")[name] for name in symbolic.letters}
+    states = random_motion(known, 5, np.random.default_rng(0))
+    found, expected = (
+        derive(robot).inverse_dynamics(*states)
+        for robot in (symbolic.with_lengths(**values), known)
+    )
+    assert_allclose(found, expected, rtol=0, atol=1e-12 * np.abs(expected).max())
+
+
 def test_every_length_can_become_a_letter() -> None:
     rows = lettered([row(1, d=0.3), row(2, a=0.5), row(3, a=-0.1, d="h")])
     assert [(r.a, r.d) for r in rows] == [(0.0, "d1"), ("a2", 0.0), ("a3", "h")]
+    rows = lettered([row(1, d=0.3), row(2, a=0.3, d="-d1"), row(3, a="a2")])
+    assert [(r.a, r.d) for r in rows] == [(0.0, "d1_"), ("a2_", "-d1"), ("a2", 0.0)]
     symbolic = load_symbolic("planar2r")
     assert symbolic.letters == ("a2",)
     assert_allclose(symbolic.gravity, [0.0, -9.81, 0.0])

@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from ident.base.sampled import reduce_stack
+from ident.errors import ModelError
 from ident.model.registry import load_robot
 from ident.model.robot import Robot
 from ident.regressor.adjoint import adjoint
@@ -16,6 +17,7 @@ from ident.regressor.program import OPERATIONS, Program
 from ident.regressor.rigid import derive
 from ident.regressor.selection import Selection
 from tests.random_robots import random_motion, random_tree
+from tests.regressor.compiling import COMPILERS
 from tests.tolerances import FINITE_DIFFERENCE, ROUNDOFF
 
 COMPLEX = {
@@ -82,3 +84,34 @@ def test_slopes_of_every_column_are_finite_differences(name: str) -> None:
             assert_allclose(found[order, j], expected, rtol=0, atol=FINITE_DIFFERENCE * scale)
     dense = columns.evaluate(States(q=states[0], dq=states[1], ddq=states[2]))[:, selected.kept]
     assert_array_equal(dense[tuple(places.T)], values)
+
+
+@pytest.mark.parametrize("backend", ["numpy", "c"])
+@pytest.mark.parametrize("shape", [(-5, 0), (5, 0), (0, -1), (0, 1)])
+def test_slopes_of_another_shape_are_refused_before_anything_reads_them(
+    backend: str, shape: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if backend == "c" and not COMPILERS:
+        pytest.skip("no C compiler")
+    monkeypatch.setenv("IDENT_REGRESSOR", backend)
+    robot = load_robot("planar2r")
+    columns = stack(derive(robot))
+    selected = Selection(columns, np.arange(len(columns.names)))
+    states = random_motion(robot, 40, np.random.default_rng(0))
+    motion = States(q=states[0], dq=states[1], ddq=states[2])
+    entries, samples = len(selected.values(motion)[1]), 40
+    wrong = np.ones((entries + shape[0], samples + shape[1]))
+    with pytest.raises(ModelError, match="slopes"):
+        selected.pullback(motion, wrong)
+    rigid = int(derive(robot).pattern.sum())
+    with pytest.raises(ModelError, match="slopes"):
+        derive(robot).pullback(*states, np.ones((rigid + shape[0], samples + shape[1])))
+
+
+def test_an_empty_motion_has_no_values() -> None:
+    robot = load_robot("ur5")
+    columns = stack(derive(robot))
+    selected = Selection(columns, np.arange(len(columns.names)))
+    nothing = np.zeros((0, 6))
+    places, values = selected.values(States(q=nothing, dq=nothing, ddq=nothing))
+    assert values.shape == (len(places), 0)
