@@ -259,7 +259,9 @@ def numbers(option: str, text: str, count: int = 0) -> tuple[float, ...]:
         values = tuple(float(word) for word in text.split(","))
     except ValueError as e:
         raise UsageError(
-            option, f"'{text}'", expected=f"{count or 'some'} numbers, as in 0,0,-9.81"
+            option,
+            f"'{text}'",
+            expected="a number" if count == 1 else f"{count or 'some'} numbers, as in 0,0,-9.81",
         ) from e
     if not all(map(math.isfinite, values)):
         raise UsageError(option, f"'{text}'", expected="finite numbers")

@@ -43,8 +43,8 @@ def reduce(
 ) -> None:
     """Print the minimal parameter set: base parameters as expressions in standard ones.
 
-    Lengths that are letters in a Denavit-Hartenberg table stay letters, unless --lengths gives
-    their numbers; --symbolic makes letters of all of them.
+    Letters of a Denavit-Hartenberg table stay letters, unless [dh.lengths] or --lengths gives their
+    numbers; --symbolic makes letters of all lengths.
     """
     from ident.base.grouping import findings
 

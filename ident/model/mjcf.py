@@ -76,8 +76,9 @@ def parse_mjcf(text: str, *, where: str = "MJCF") -> Robot:
 
 def _robot(module: ModuleType, spec: Any, where: str, folder: Path) -> Robot:
     needing = _strip(module, spec)
-    _name(spec)
     try:
+        spec.compile()  # as it is: a name that is made up must not be one that the file misses
+        _name(spec)
         model = spec.compile()
     except ValueError as e:
         raise _not_compiled(e, needing, spec, where, folder) from e

@@ -268,10 +268,23 @@ def _values(robot: Robot, parameters: Values) -> dict[str, sp.Expr]:
             expected = f"one of {names[0]} … {names[-1]}"
             raise ModelError(f"robot '{robot.name}'", f"no parameter '{name}'", expected=expected)
         if isinstance(value, sp.Expr):
-            values[name] = value
+            values[name] = _constant(value, name, robot.n)
         else:
             (values[name],) = _written(frozen([value], (1,), where=f"inertial parameter {name}"))
     return values
+
+
+def _constant(value: sp.Expr, name: str, n: int) -> sp.Expr:
+    """The value, unless it moves with the robot or is no number."""
+    where = f"inertial parameter {name}"
+    moving = {sp.Symbol(f"{s}{i + 1}") for s in ("q", "dq", "ddq") for i in range(n)}
+    if found := sorted(map(str, value.free_symbols & moving)):
+        raise ModelError(
+            f"inertial parameter {name}", f"depends on {found[0]}", expected="a constant"
+        )
+    if value.has(sp.nan, sp.oo, -sp.oo, sp.zoo):
+        raise ModelError(f"inertial parameter {name}", str(value), expected="a finite value")
+    return value
 
 
 def _written(values: Array) -> Vector:

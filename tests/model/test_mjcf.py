@@ -375,3 +375,20 @@ def test_names_that_are_made_up_are_free() -> None:
         *("body1_/joint1_", "body1_", "body1", "body1/joint2", "body4_/joint5_", "body4_"),
         *("body4/joint3_", "body4", "body4/joint3"),
     ]
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        '<equality><joint joint1="joint2" joint2="joint1"/></equality>',
+        '<tendon><fixed name="t"><joint joint="joint1" coef="1"/></fixed></tendon>',
+        '<actuator><motor joint="joint2"/></actuator>',
+        '<contact><exclude body1="body1" body2="body2"/></contact>',
+    ],
+)
+def test_a_made_up_name_satisfies_no_reference_of_the_file(reference: str) -> None:
+    link = '<joint axis="0 0 1"/><inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>'
+    bodies = f'<body>{link}<body pos="1 0 0">{link}</body></body>'
+    parse_mjcf(f"<mujoco><worldbody>{bodies}</worldbody></mujoco>")
+    with pytest.raises(ModelError, match=r"not found|unknown"):
+        parse_mjcf(f"<mujoco><worldbody>{bodies}</worldbody>{reference}</mujoco>")

@@ -220,3 +220,12 @@ def test_a_standard_table_whose_masses_wait_for_a_letter_has_a_closed_form() -> 
     assert sp.Symbol("L1") in form.M.free_symbols
     with pytest.raises(ModelError, match="no value for length L1, L2"):
         lagrange(robot_of_table("arm", "standard", rows), "numbers")
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [(sp.Symbol("q2"), "q2"), (1 + sp.Symbol("dq1"), "dq1"), (sp.nan, "nan"), (sp.oo, "oo")],
+)
+def test_a_parameter_that_moves_or_is_no_number_is_refused(value: sp.Expr, said: str) -> None:
+    with pytest.raises(ModelError, match=f"inertial parameter Izz2: .*{said}"):
+        lagrange(LETTERED, {"Izz2": value})
