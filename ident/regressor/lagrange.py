@@ -279,11 +279,9 @@ def _constant(value: sp.Expr, name: str, n: int) -> sp.Expr:
     where = f"inertial parameter {name}"
     moving = {sp.Symbol(f"{s}{i + 1}") for s in ("q", "dq", "ddq") for i in range(n)}
     if found := sorted(map(str, value.free_symbols & moving)):
-        raise ModelError(
-            f"inertial parameter {name}", f"depends on {found[0]}", expected="a constant"
-        )
+        raise ModelError(where, f"depends on {found[0]}", expected="a constant")
     if value.has(sp.nan, sp.oo, -sp.oo, sp.zoo):
-        raise ModelError(f"inertial parameter {name}", str(value), expected="a finite value")
+        raise ModelError(where, str(value), expected="a finite value")
     return value
 
 
