@@ -21,8 +21,13 @@ if TYPE_CHECKING:
     from ident.base.minimal import reduce_exact as reduce_exact
     from ident.errors import Finding as Finding
     from ident.errors import IdentError as IdentError
+    from ident.excitation.approach import play_of as play_of
     from ident.excitation.design import DesignOptions as DesignOptions
     from ident.excitation.design import design as design
+    from ident.excitation.envelope import Payload as Payload
+    from ident.excitation.limits import Limits as Limits
+    from ident.excitation.surroundings import Surroundings as Surroundings
+    from ident.excitation.surroundings import read_surroundings as read_surroundings
     from ident.export.urdf import patch_urdf as patch_urdf
     from ident.export.urdf import write_urdf as write_urdf
     from ident.fit.estimate import Estimate as Estimate
@@ -60,7 +65,11 @@ _HOMES = {
     "base.basemap": ("BaseMap", "ExactBaseMap"),
     "base.minimal": ("reduce", "reduce_exact"),
     "errors": ("Finding", "IdentError"),
+    "excitation.approach": ("play_of",),
     "excitation.design": ("DesignOptions", "design"),
+    "excitation.envelope": ("Payload",),
+    "excitation.limits": ("Limits",),
+    "excitation.surroundings": ("Surroundings", "read_surroundings"),
     "export.urdf": ("patch_urdf", "write_urdf"),
     "fit.estimate": ("Estimate", "estimate"),
     "fit.options": ("FitOptions",),

@@ -197,6 +197,15 @@ def design(
     ------
     InfeasibleError
         No motion keeps the limits, or none that shows every parameter; it names the limit.
+
+    Examples
+    --------
+    >>> import ident
+    >>> made = ident.design(ident.load_robot("planar2r"), ident.DesignOptions(starts=1))
+    >>> made.quality.level
+    'good'
+    >>> made.trajectory.sample(rate_hz=100.0)[1].q.shape
+    (2001, 2)
     """
     options, began = options or DesignOptions(), time.perf_counter()
     search = problem(robot, options, limits, surroundings, earlier)
