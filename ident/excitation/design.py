@@ -28,6 +28,8 @@ from ident.regressor.rigid import derive
 
 # Above this the motion is too small to show the weakest parameter at all.
 _USELESS = 1e8
+# Far beyond what is of use: a search takes as the square of the one, memory as the other.
+_HARMONICS, _SAMPLES = 50, 1e7
 _ON_THE_WAY = 400  # states of an approach that are looked at
 _INTERRUPTED = Finding(
     name="search_interrupted",
@@ -94,6 +96,18 @@ class DesignOptions:
             raise UsageError("seed", str(self.seed), expected="zero or more")
         if self.jobs < 0:
             raise UsageError("jobs", str(self.jobs), expected="one or more, or 0 for all")
+        if self.harmonics > _HARMONICS:
+            found = f"at most {_HARMONICS}"
+            raise UsageError("harmonics", str(self.harmonics), expected=found)
+        hz = self.base_frequency_hz
+        played = self.periods / hz * self.rate_hz if hz > 0.0 else 0.0
+        if played > _SAMPLES:
+            raise UsageError(
+                "periods",
+                f"{self.periods}: {played:.3g} set-points",
+                expected=f"at most {_SAMPLES:.0e}",
+                remedy="play the trajectory several times",
+            )
         if self.seconds is not None and not self.seconds > 0.0:
             raise UsageError("seconds", f"{self.seconds:g}", expected="above zero")
 

@@ -128,6 +128,8 @@ def test_the_file_holds_trajectory_and_certificate() -> None:
         ({"base_frequency_hz": 0.0}, "base frequency"),
         ({"seed": -1}, "seed"),
         ({"jobs": -1}, "jobs"),
+        ({"harmonics": 1000}, "harmonics"),
+        ({"periods": 10**9}, "periods"),
         ({"seconds": 0.0}, "seconds"),
         ({"distance": -0.1}, "distance"),
         ({"goal": "speed"}, "goal"),
