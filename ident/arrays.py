@@ -42,7 +42,10 @@ def frozen(
         Of kind ``error``: not numbers, wrong shape, or not finite.
     """
     try:
-        array = np.array(values, dtype=np.float64)
+        given = np.asarray(values)
+        if given.dtype.kind == "c":
+            raise TypeError("their imaginary part would be lost")
+        array = np.array(given, dtype=np.float64)
     except (TypeError, ValueError) as e:
         raise error(where, f"not numbers: {e}", expected="real numbers") from e
     fits = array.ndim == len(shape) and all(

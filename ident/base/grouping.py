@@ -48,12 +48,12 @@ def scales(robot: Robot) -> tuple[float, float]:
 
 def is_loose(robot: Robot) -> bool:
     """Whether the description has figures so small that only rounding explains them."""
-    return bool(_rounded(robot))
+    return bool(rounded_figures(robot))
 
 
 def findings(robot: Robot) -> tuple[Finding, ...]:
     """That the minimal set rests on figures which are taken for rounded zeros, if it does."""
-    if not (rounded := _rounded(robot)):
+    if not (rounded := rounded_figures(robot)):
         return ()
     where, size = rounded[0]
     more = f", and {len(rounded) - 1} more such" if rounded[1:] else ""
@@ -133,7 +133,7 @@ def _distances(robot: Robot) -> list[Array]:
     return [link.joint.p0 for link in robot.links if link.parent >= 0]
 
 
-def _rounded(robot: Robot) -> list[tuple[str, float]]:
+def rounded_figures(robot: Robot) -> list[tuple[str, float]]:
     """Place and relative size of figures that only rounding explains, the largest of each place."""
     length, _ = scales(robot)
     figures = [("gravity", robot.gravity / (np.linalg.norm(robot.gravity) or 1.0))]

@@ -99,7 +99,7 @@ def reduce_exact(robot: Robot, *, armature: bool = False, friction: bool = False
     if _mimics(robot) or not _is_clean(geometry, robot):
         raise ModelError(
             f"robot '{robot.name}'",
-            "mimic joints" if _mimics(robot) else "geometry that is not rational",
+            "mimic joints" if _mimics(robot) else _unclean(geometry, robot),
             expected="twists in quarter turns, and no figure that only rounding explains",
             remedy="reduce it in floating point, with numbers for all lengths",
         )
@@ -183,6 +183,14 @@ def _some_lengths(robot: Robot) -> list[float]:
 def _is_clean(geometry: Geometry, robot: Robot) -> bool:
     """Whether the geometry is rational, and no figure so small that only rounding explains it."""
     return geometry.exact and not grouping.is_loose(_with_some_lengths(robot))
+
+
+def _unclean(geometry: Geometry, robot: Robot) -> str:
+    """What keeps the geometry from being clean."""
+    if not geometry.exact:
+        return "geometry that is not rational"
+    where, size = grouping.rounded_figures(_with_some_lengths(robot))[0]
+    return f"{where}: {size:.1e} of the robot's own size, which may be a rounded zero"
 
 
 def _mimics(robot: Robot) -> bool:

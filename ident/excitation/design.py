@@ -108,8 +108,8 @@ class DesignOptions:
                 expected=f"at most {_SAMPLES:.0e}",
                 remedy="play the trajectory several times",
             )
-        if self.seconds is not None and not self.seconds > 0.0:
-            raise UsageError("seconds", f"{self.seconds:g}", expected="above zero")
+        if self.seconds is not None and not 0.0 < self.seconds < np.inf:
+            raise UsageError("seconds", f"{self.seconds:g}", expected="finite, above zero")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

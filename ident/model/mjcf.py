@@ -117,6 +117,8 @@ def _strip(module: ModuleType, spec: Any) -> dict[str, list[str]]:
             if unasked or weightless or not low <= geom.group <= high:
                 if not _may_be_wrapped(module, geom):
                     _delete(spec, [geom])
+                elif geom.meshname:  # fitted to it, which bears on lengths of tendons alone
+                    geom.meshname, geom.size = "", np.ones(3)
             elif geom.meshname:
                 weighed.setdefault(body.name, []).append(geom.meshname)
     used = {mesh for meshes in weighed.values() for mesh in meshes}
@@ -132,7 +134,7 @@ def _strip(module: ModuleType, spec: Any) -> dict[str, list[str]]:
 def _may_be_wrapped(module: ModuleType, geom: Any) -> bool:
     """Whether a tendon can run around a geom, which it then calls by name."""
     round_ones = (module.mjtGeom.mjGEOM_SPHERE, module.mjtGeom.mjGEOM_CYLINDER)
-    return bool(geom.name) and not geom.meshname and geom.type in round_ones
+    return bool(geom.name) and geom.type in round_ones
 
 
 def _name(spec: Any) -> None:

@@ -63,7 +63,10 @@ def _decoded(content: bytes, where: str) -> str:
         kept = text.encode() == content
     except (UnicodeError, LookupError) as e:
         at = f"byte {e.start + 1}" if isinstance(e, UnicodeDecodeError) else "its text"
-        found = f"cannot be read: {at} is not {encoding}"
+        why = f"{at} is not {encoding}"
+        if isinstance(e, LookupError):
+            why = f"it says that it is in '{encoding}', which is no encoding known here"
+        found = f"cannot be read: {why}"
         remedy = "save it as UTF-8, if it is text"
         raise ModelError(where, found, expected="a URDF file", remedy=remedy) from e
     return text if kept else re.sub(_DECLARATION, r"\1UTF-8", text, count=1)
@@ -82,6 +85,10 @@ def _encoding(content: bytes) -> str:
 
 _STARTS = {
     codecs.BOM_UTF8: "UTF-8",
+    codecs.BOM_UTF32_LE: "UTF-32",  # before UTF-16, whose mark this begins with
+    codecs.BOM_UTF32_BE: "UTF-32",
+    b"<\0\0\0": "UTF-32-LE",
+    b"\0\0\0<": "UTF-32-BE",
     codecs.BOM_UTF16_LE: "UTF-16",
     codecs.BOM_UTF16_BE: "UTF-16",
     b"<\0": "UTF-16-LE",

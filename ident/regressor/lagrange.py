@@ -163,7 +163,8 @@ def lagrange(
     Raises
     ------
     ModelError
-        Too many links, a parameter that does not exist, or a letter that means something else.
+        Too many links, a parameter that does not exist or is no constant, or a letter that means
+        something else.
 
     Examples
     --------
@@ -277,11 +278,11 @@ def _values(robot: Robot, parameters: Values) -> dict[str, sp.Expr]:
 def _constant(value: sp.Expr, name: str, n: int) -> sp.Expr:
     """The value, unless it moves with the robot or is no number."""
     where = f"inertial parameter {name}"
-    moving = {sp.Symbol(f"{s}{i + 1}") for s in ("q", "dq", "ddq") for i in range(n)}
-    if found := sorted(map(str, value.free_symbols & moving)):
+    moving = {f"{s}{i + 1}" for s in ("q", "dq", "ddq") for i in range(n)}
+    if found := sorted(moving.intersection(map(str, value.free_symbols))):
         raise ModelError(where, f"depends on {found[0]}", expected="a constant")
-    if value.has(sp.nan, sp.oo, -sp.oo, sp.zoo):
-        raise ModelError(where, str(value), expected="a finite value")
+    if value.has(sp.nan, sp.oo, -sp.oo, sp.zoo, sp.I):
+        raise ModelError(where, str(value), expected="a finite, real value")
     return value
 
 

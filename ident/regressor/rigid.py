@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 
@@ -18,6 +18,9 @@ from ident.regressor.adjoint import adjoint
 from ident.regressor.engine import Engine, engine_of
 from ident.regressor.newton_euler import derive_program
 from ident.regressor.program import Program
+
+# A regressor is of fourth degree in the motion of joints that slide, which leaves 1e28 for lengths.
+_LARGEST = 1e70
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -83,15 +86,19 @@ class Regressor:
         """
         inputs = self._inputs(q, dq, ddq)
         shape = (int(self.pattern.sum()), inputs.shape[1])
-        inputs = np.concatenate([inputs, _checked(slopes, shape, "slopes")])
+        inputs = np.concatenate([inputs, _shaped(slopes, shape, "slopes")])
         out = np.zeros((3 * self.robot.n, 1, inputs.shape[1]))
         self._adjoint(inputs, out)
         return out.reshape(3, self.robot.n, -1)
 
-    def compile(self) -> None:
-        """Compile it and its adjoint now, where there is a compiler; what runs long gains by it."""
+    def compile(self, *, adjoint: bool = False) -> None:
+        """Compile it now, where there is a compiler: what runs long gains by it.
+
+        The ``adjoint``, which ``pullback`` runs, takes three times as long to compile.
+        """
         self._engine.compile()
-        self._adjoint.compile()
+        if adjoint:
+            self._adjoint.compile()
 
     @cached_property
     def pattern(self) -> Mask:
@@ -111,8 +118,12 @@ class Regressor:
         if self.robot.letters:
             raise letters_left(self.robot.letters, f"robot '{self.robot.name}'")
         shape = (len(q) if np.ndim(q) else None, self.robot.n)
-        names = zip((q, dq, ddq), ("q", "dq", "ddq"), strict=True)
-        return np.concatenate([_checked(x, shape, name).T for x, name in names])
+        motion = {"q": q, "dq": dq, "ddq": ddq}
+        motion = {name: _shaped(x, shape, name) for name, x in motion.items()}
+        inputs = np.concatenate([x.T for x in motion.values()])
+        if not (inputs.min(initial=0.0) >= -_LARGEST and inputs.max(initial=0.0) <= _LARGEST):
+            raise _immoderate(motion)  # or not a number, which compares with none
+        return inputs
 
     @cached_property
     def _engine(self) -> Engine:
@@ -149,10 +160,20 @@ def _states(values: ArrayLike, where: str) -> Array:
     return np.atleast_2d(frozen(values, shape, where=where))
 
 
-def _checked(x: Array, shape: tuple[int | None, ...], where: str) -> Array:
-    """Finite numbers (N, n), as they are where they are that already."""
+def _shaped(x: Array, shape: tuple[int | None, ...], where: str) -> Array:
+    """Numbers of a shape, as they are where they are that already."""
     fits = getattr(x, "dtype", None) == np.float64 and np.shape(x) == shape
-    return x if fits and np.isfinite(x).all() else frozen(x, shape, where=where)
+    return x if fits else frozen(x, shape, where=where)
+
+
+def _immoderate(motion: Mapping[str, Array]) -> ModelError:
+    """Error for a motion (N, n) that is not finite, or of which products may not be."""
+    for name, x in motion.items():
+        x = frozen(x, x.shape, where=name)
+        for k, j in np.argwhere(np.abs(x) > _LARGEST).tolist():
+            found = f"{x[k, j]:g} at sample {k}, joint {j + 1}"
+            return ModelError(name, found, expected=f"numbers within ±{_LARGEST:g}")
+    raise AssertionError("all of it is moderate")
 
 
 def _rows(shape: tuple[int, int, int]) -> Array:

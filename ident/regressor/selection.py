@@ -69,20 +69,26 @@ class Selection:
         return np.concatenate([self.entries, places]), values
 
     def pullback(self, motion: Motion, slopes: Array) -> Array:
-        """Slopes (3, n, N) by q, dq and ddq of ``Σ slopes·values``, slopes (e, N) of ``values``."""
-        first = len(self.entries)
-        out = self._rigid.pullback(motion.q, motion.dq, motion.ddq, slopes[:first])
-        for term, local, _ in self._others:
-            count = len(term.entries(local, motion)[0])
-            out += term.pullback(local, motion, slopes[first : first + count])
-            first += count
-        if len(slopes) != first:
-            raise ModelError("slopes", f"{len(slopes)} rows", expected=f"{first}, one an entry")
+        """Slopes (3, n, N) by q, dq and ddq of ``Σ slopes·values``, slopes (e, N) of ``values``.
+
+        Raises
+        ------
+        ModelError
+            Another number of entries or samples.
+        """
+        counts = [len(term.entries(local, motion)[0]) for term, local, _ in self._others]
+        ends = np.cumsum([len(self.entries), *counts])
+        if np.shape(slopes) != (shape := (int(ends[-1]), len(motion.q))):
+            raise ModelError("slopes", f"shape {np.shape(slopes)}", expected=f"shape {shape}")
+        rigid, *rest = np.split(slopes, ends[:-1])
+        out = self._rigid.pullback(motion.q, motion.dq, motion.ddq, rigid)
+        for (term, local, _), own in zip(self._others, rest, strict=True):
+            out += term.pullback(local, motion, own)
         return out
 
     def compile(self) -> None:
-        """Compile what evaluates it, for a use that goes on for seconds."""
-        self._rigid.compile()
+        """Compile what evaluates it and its slopes, for a use that goes on for seconds."""
+        self._rigid.compile(adjoint=True)
 
     def evaluate(self, motion: Motion) -> Array:
         """Torque per unit parameter, (n, columns, N), zeros and all."""

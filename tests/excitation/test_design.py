@@ -131,6 +131,7 @@ def test_the_file_holds_trajectory_and_certificate() -> None:
         ({"harmonics": 1000}, "harmonics"),
         ({"periods": 10**9}, "periods"),
         ({"seconds": 0.0}, "seconds"),
+        ({"seconds": np.inf}, "seconds"),
         ({"distance": -0.1}, "distance"),
         ({"goal": "speed"}, "goal"),
         ({"scaling": "none"}, "scaling"),

@@ -195,8 +195,8 @@ def declaring(codec: str) -> str:
     return UMLAUTS.replace('?xml version="1.0"?', f'?xml version="1.0" encoding="{codec}"?')
 
 
-@pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])
-def test_sixteen_bits_need_neither_mark_nor_declaration(tmp_path: Path, codec: str) -> None:
+@pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be", "utf-32", "utf-32-le", "utf-32-be"])
+def test_wide_characters_need_neither_mark_nor_declaration(tmp_path: Path, codec: str) -> None:
     (tmp_path / "arm.urdf").write_bytes(UMLAUTS.encode(codec))
     assert read_urdf(tmp_path / "arm.urdf").description == UMLAUTS
 
@@ -208,7 +208,14 @@ def test_plain_text_is_kept_to_the_byte_whatever_it_declares(tmp_path: Path, cod
     assert load_robot(tmp_path / "arm.urdf").description.encode() == content
 
 
-@pytest.mark.parametrize("codec", ["klingon", "rot13", "zlib", "ascii", "utf-8", "shift_jis"])
+@pytest.mark.parametrize("codec", ["klingon", "rot13", "zlib"])
+def test_an_encoding_that_nobody_knows_is_named(tmp_path: Path, codec: str) -> None:
+    (tmp_path / "arm.urdf").write_bytes(declaring(codec).encode("latin-1"))
+    with pytest.raises(ModelError, match=rf"'{codec}', which is no encoding known .*save it as"):
+        load_robot(tmp_path / "arm.urdf")
+
+
+@pytest.mark.parametrize("codec", ["ascii", "utf-8", "shift_jis"])
 def test_a_file_that_is_not_in_the_encoding_that_it_declares(tmp_path: Path, codec: str) -> None:
     (tmp_path / "arm.urdf").write_bytes(declaring(codec).encode("latin-1"))
     with pytest.raises(ModelError, match=rf"is not {codec} .*save it as UTF-8"):

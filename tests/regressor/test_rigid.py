@@ -125,3 +125,18 @@ def test_what_is_derived_once_is_loaded(tmp_path: Path, monkeypatch: pytest.Monk
     assert_array_equal(again.constants, program.constants)
     with pytest.raises(pytest.fail.Exception, match="derived"):
         derive(robot.with_gravity([0.0, 0.0, -1.62]))
+
+
+@pytest.mark.parametrize("value", [1e200, -1e80])
+def test_a_motion_that_would_overflow_is_named(value: float) -> None:
+    states = list(random_motion(UR5.robot, 5, np.random.default_rng(0)))
+    states[1] = states[1].copy()
+    states[1][3, 2] = value
+    with pytest.raises(ModelError, match=r"dq: .* at sample 3, joint 3 .*within ±1e\+70"):
+        UR5.by_joint(*states)
+
+
+def test_a_complex_motion_is_refused() -> None:
+    states = random_motion(UR5.robot, 5, np.random.default_rng(0))
+    with pytest.raises(ModelError, match="imaginary part"):
+        UR5(states[0] + 1j, *states[1:])
